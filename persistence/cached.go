@@ -1,0 +1,150 @@
+package persistence
+
+import (
+	"container/list"
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+)
+
+// CacheLimits bounds the memory of a [Cached] store. Zero fields take their
+// defaults.
+type CacheLimits struct {
+	// Records kept at most. Defaults to 256.
+	Records int
+	// Bytes of keys, results and steps kept at most. Defaults to 8 MiB, a
+	// sixteenth of the smallest Lambda environment.
+	Bytes int
+}
+
+// Cached answers duplicates of finished operations from this process's memory,
+// without a request to the store behind it.
+//
+// Only finished records are kept, least recently used ones are dropped first,
+// and a hit is judged like any other record: its expiry by the claim's clock,
+// its fingerprint by the caller. Nothing is shared by reference. A record that
+// somebody deletes from the table by hand is still replayed by environments
+// that have it cached.
+//
+// Safe for concurrent use.
+type Cached struct {
+	store  Store
+	limits CacheLimits
+
+	mu      sync.Mutex
+	recent  list.List // of Record; the most recently used in front
+	entries map[string]*list.Element
+	bytes   int
+}
+
+// NewCached returns a cache in front of a store.
+func NewCached(store Store, limits CacheLimits) *Cached {
+	if limits.Records <= 0 {
+		limits.Records = 256
+	}
+	if limits.Bytes <= 0 {
+		limits.Bytes = 8 << 20
+	}
+	return &Cached{store: store, limits: limits, entries: make(map[string]*list.Element)}
+}
+
+var (
+	_ Store        = (*Cached)(nil)
+	_ Checkpointer = (*Cached)(nil)
+	_ Reader       = (*Cached)(nil)
+)
+
+// Acquire implements [Store].
+func (c *Cached) Acquire(ctx context.Context, claim Claim) (Record, error) {
+	if r, hit := c.recall(claim.Key); hit && !r.Expired(claim.Now) {
+		return r, nil
+	}
+	r, err := c.store.Acquire(ctx, claim)
+	if err == nil {
+		c.remember(r)
+	}
+	return r, err
+}
+
+// Complete implements [Store].
+func (c *Cached) Complete(ctx context.Context, l Lease, o Outcome) error {
+	err := c.store.Complete(ctx, l, o)
+	if err == nil {
+		c.remember(o.Of(l))
+	}
+	return err
+}
+
+// Release implements [Store].
+func (c *Cached) Release(ctx context.Context, l Lease) error { return c.store.Release(ctx, l) }
+
+// Checkpoint implements [Checkpointer]; it fails with an error that wraps
+// [errors.ErrUnsupported] where the store behind has no checkpoints.
+func (c *Cached) Checkpoint(ctx context.Context, l Lease, step string, output []byte) error {
+	store, ok := c.store.(Checkpointer)
+	if !ok {
+		return fmt.Errorf("persistence: %T keeps no checkpoints: %w", c.store, errors.ErrUnsupported)
+	}
+	return store.Checkpoint(ctx, l, step, output)
+}
+
+// Read implements [Reader]. Behind a store that is no Reader, it finds what is
+// cached.
+func (c *Cached) Read(ctx context.Context, key string) (Record, bool, error) {
+	if r, hit := c.recall(key); hit {
+		return r, true, nil
+	}
+	store, ok := c.store.(Reader)
+	if !ok {
+		return Record{}, false, nil
+	}
+	r, found, err := store.Read(ctx, key)
+	if err == nil && found {
+		c.remember(r)
+	}
+	return r, found, err
+}
+
+func (c *Cached) recall(key string) (Record, bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	e, hit := c.entries[key]
+	if !hit {
+		return Record{}, false
+	}
+	c.recent.MoveToFront(e)
+	return e.Value.(Record).Clone(), true
+}
+
+func (c *Cached) remember(r Record) {
+	if !r.Status.Finished() || footprint(r) > c.limits.Bytes {
+		return
+	}
+	r = r.Clone()
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if e, known := c.entries[r.Key]; known {
+		c.forget(e)
+	}
+	c.entries[r.Key] = c.recent.PushFront(r)
+	c.bytes += footprint(r)
+	for len(c.entries) > c.limits.Records || c.bytes > c.limits.Bytes {
+		c.forget(c.recent.Back())
+	}
+}
+
+func (c *Cached) forget(e *list.Element) {
+	r := c.recent.Remove(e).(Record)
+	delete(c.entries, r.Key)
+	c.bytes -= footprint(r)
+}
+
+// footprint is about how much memory a record holds on to.
+func footprint(r Record) int {
+	n := len(r.Key) + len(r.Owner) + len(r.Fingerprint) + len(r.Result)
+	for name, output := range r.Steps {
+		n += len(name) + len(output)
+	}
+	return n
+}

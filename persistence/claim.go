@@ -1,0 +1,126 @@
+package persistence
+
+import (
+	"fmt"
+	"time"
+)
+
+// Claim asks for the right to run the operation of a key.
+type Claim struct {
+	// Key of the record. Required.
+	Key string
+	// Owner is a random token, new for every claim and never used again: the
+	// fencing token of all later writes. Required.
+	Owner string
+	// Fingerprint of the payload, or empty where none is to be compared.
+	Fingerprint string
+	// Now is the one clock reading that the whole decision is made with.
+	Now time.Time
+	// LeaseUntil is until when the owner wants to be alone; whole milliseconds,
+	// and after Now.
+	LeaseUntil time.Time
+	// ExpiresAt is when the record may be forgotten; whole seconds, and not
+	// before the lease ends.
+	ExpiresAt time.Time
+	// OnEndedLease is what an ended lease of somebody else means. Defaults to
+	// RunAgain.
+	OnEndedLease EndedLease
+}
+
+// EndedLease says what to do about a PROCESSING record whose lease is over: its
+// run died, or is still going on somewhere without the right to.
+type EndedLease int
+
+const (
+	// RunAgain takes the record over, and the operation runs once more. Right
+	// where running again is harmless or guarded downstream.
+	RunAgain EndedLease = iota
+	// RefuseUnknown leaves the record alone until it expires: whether the effect
+	// has happened is not known, and somebody has to find out.
+	RefuseUnknown
+)
+
+// Check returns an error that wraps [ErrInvalid] for a claim no store can serve.
+func (c Claim) Check() error {
+	switch {
+	case c.Key == "":
+		return fmt.Errorf("%w: claim without a key", ErrInvalid)
+	case c.Owner == "":
+		return fmt.Errorf("%w: claim without an owner", ErrInvalid)
+	case c.Now.IsZero():
+		return fmt.Errorf("%w: claim without a clock reading", ErrInvalid)
+	case !c.LeaseUntil.After(c.Now):
+		return fmt.Errorf("%w: the claim's lease ends at %v, not after %v", ErrInvalid, c.LeaseUntil, c.Now)
+	case c.ExpiresAt.Before(c.LeaseUntil):
+		return fmt.Errorf("%w: the claim expires at %v, before its lease ends at %v", ErrInvalid, c.ExpiresAt, c.LeaseUntil)
+	}
+	return nil
+}
+
+// Verdict is what a claim may do about the record it finds.
+type Verdict int
+
+const (
+	// Held: the record stays as it is and is the answer.
+	Held Verdict = iota
+	// Owned: the record is this claim's own; an earlier try of the same claim
+	// was applied and its reply was lost.
+	Owned
+	// Vacant: the record counts as absent; a fresh one replaces all of it.
+	Vacant
+	// Stale: the record may be taken over, by a compare-and-swap on the owner,
+	// status and lease just seen. The steps stay.
+	Stale
+)
+
+// Judge decides about a record that was found under the claim's key. It is the
+// one place where that decision is made, for every store.
+//
+// A record with another fingerprint is never taken over: a retry with another
+// payload is not a retry.
+func (c Claim) Judge(found Record) Verdict {
+	switch {
+	case found.Owner == c.Owner:
+		return Owned
+	case found.Expired(c.Now):
+		return Vacant
+	case found.LeaseLive(c.Now), found.Status.Finished(), found.Mismatches(c.Fingerprint):
+		return Held
+	case found.Status == StatusPartial:
+		return Stale
+	case found.Status == StatusProcessing && c.OnEndedLease == RunAgain:
+		return Stale
+	default:
+		return Held
+	}
+}
+
+// Mismatches tells whether the record was made for another payload. Without a
+// fingerprint on either side there is nothing to compare.
+func (r Record) Mismatches(fingerprint string) bool {
+	return r.Fingerprint != "" && fingerprint != "" && r.Fingerprint != fingerprint
+}
+
+// Fresh is the record that a claim writes where there is none.
+func (c Claim) Fresh() Record {
+	return Record{
+		Key:         c.Key,
+		Status:      StatusProcessing,
+		Owner:       c.Owner,
+		LeaseUntil:  c.LeaseUntil,
+		ExpiresAt:   c.ExpiresAt,
+		Fingerprint: c.Fingerprint,
+		Attempt:     1,
+	}
+}
+
+// TakeOver is the record that a claim makes of a stale one.
+func (c Claim) TakeOver(stale Record) Record {
+	r := c.Fresh()
+	r.Steps = stale.Steps
+	r.Attempt = stale.Attempt + 1
+	if r.Fingerprint == "" {
+		r.Fingerprint = stale.Fingerprint
+	}
+	return r
+}

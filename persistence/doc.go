@@ -1,0 +1,32 @@
+// Package persistence is the contract between the idempotency engine and
+// whatever remembers its records: what a store must do, and nothing about how.
+//
+// A record moves through one small machine. Every arrow is a single atomic,
+// conditional step of the store, and every arrow but the first two asks who
+// owns the record:
+//
+//	                 Acquire                 Complete
+//	absent/expired ───────────▶ PROCESSING ───────────▶ COMPLETED | FAILED
+//	                             ▲  │   ▲                (replayed until
+//	     Acquire: the lease is   │  │   │ Acquire         ExpiresAt)
+//	     over (compare-and-swap) └──┤   │
+//	                                │   └────────── PARTIAL_SUCCESS
+//	                                │ Release              ▲
+//	                                ├──────────────────────┘  finished steps
+//	                                └──▶ absent               no steps
+//
+// [Store] has three methods. [Checkpointer] and [Reader] are abilities a store
+// may have besides. [Memory] is the reference store and serves tests; [Cached]
+// keeps finished records of any store at hand. The rules that every store must
+// keep, in a form that can be run, are in the package storetest below this one.
+//
+// # Time
+//
+// Stores never read a clock. Now, LeaseUntil and ExpiresAt arrive as data in
+// [Claim] and [Outcome], so one decision is made with one reading, and tests
+// need no waiting. Leases count in whole milliseconds and expiry in whole
+// seconds, because those are the units of DynamoDB's records; see
+// [Record.LeaseLive] and [Record.Expired], which every store shares.
+//
+// This package imports the standard library only.
+package persistence

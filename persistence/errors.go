@@ -1,0 +1,46 @@
+package persistence
+
+import (
+	"errors"
+	"fmt"
+)
+
+var (
+	// ErrLeaseLost: the caller no longer owns the record. It was taken over, has
+	// been finished, or is gone.
+	ErrLeaseLost = errors.New("persistence: the lease is lost")
+	// ErrTooLarge: the record with this result or step would not fit the store.
+	// Nothing was written.
+	ErrTooLarge = errors.New("persistence: too large to store")
+	// ErrInvalid: the arguments can never be right. Nothing was written.
+	ErrInvalid = errors.New("persistence: invalid argument")
+)
+
+// Fault is a failure below the store: the network, the service, permissions, or
+// a record that can't be understood.
+type Fault struct {
+	// Op is the store's method in lower case, such as "acquire".
+	Op string
+	// Retryable tells whether the same call may succeed later. A fault that is
+	// not retryable is a refusal, and the refused call wrote nothing; behind a
+	// retryable one the write may have been applied.
+	Retryable bool
+	// Err is the cause.
+	Err error
+}
+
+func (f *Fault) Error() string { return fmt.Sprintf("persistence: %s: %v", f.Op, f.Err) }
+
+// Unwrap returns the cause.
+func (f *Fault) Unwrap() error { return f.Err }
+
+// Retryable tells whether the call that returned err may succeed later. An
+// error that does not say counts as retryable: of two guesses the one that
+// leaves nothing behind.
+func Retryable(err error) bool {
+	var fault *Fault
+	if errors.As(err, &fault) {
+		return fault.Retryable
+	}
+	return !errors.Is(err, ErrInvalid)
+}

@@ -1,0 +1,169 @@
+package persistence
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+)
+
+// Memory is a [Store] in this process's memory: the reference for what a store
+// does, and a real store for tests. It is no store for production, since two
+// Lambda environments share no memory.
+//
+// The zero value is ready to use. Safe for concurrent use.
+type Memory struct {
+	mu      sync.Mutex
+	records map[string]Record
+}
+
+// NewMemory returns an empty store.
+func NewMemory() *Memory { return new(Memory) }
+
+var (
+	_ Store        = (*Memory)(nil)
+	_ Checkpointer = (*Memory)(nil)
+	_ Reader       = (*Memory)(nil)
+)
+
+// Acquire implements [Store].
+func (m *Memory) Acquire(ctx context.Context, c Claim) (Record, error) {
+	if err := c.Check(); err != nil {
+		return Record{}, err
+	}
+	if err := ctx.Err(); err != nil {
+		return Record{}, &Fault{Op: "acquire", Retryable: true, Err: err}
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	found, exists := m.records[c.Key]
+	verdict := Vacant
+	if exists {
+		verdict = c.Judge(found)
+	}
+	switch verdict {
+	case Vacant:
+		found = m.set(c.Fresh())
+	case Stale:
+		found = m.set(c.TakeOver(found))
+	}
+	return found.Clone(), nil
+}
+
+// Complete implements [Store].
+func (m *Memory) Complete(ctx context.Context, l Lease, o Outcome) error {
+	if err := ctx.Err(); err != nil {
+		return &Fault{Op: "complete", Retryable: true, Err: err}
+	}
+	if !o.Status.Finished() {
+		return fmt.Errorf("%w: %q is no outcome", ErrInvalid, o.Status)
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	r, exists := m.records[l.Key]
+	switch {
+	case !exists || r.Owner != l.Owner || r.Status == StatusPartial:
+		return ErrLeaseLost
+	case r.Status.Finished():
+		return nil
+	}
+	done := o.Of(r.Lease())
+	done.Attempt = r.Attempt
+	m.set(done.Clone())
+	return nil
+}
+
+// Release implements [Store].
+func (m *Memory) Release(ctx context.Context, l Lease) error {
+	if err := ctx.Err(); err != nil {
+		return &Fault{Op: "release", Retryable: true, Err: err}
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	r, exists := m.records[l.Key]
+	switch {
+	case !exists:
+		return nil
+	case r.Owner != l.Owner || r.Status.Finished():
+		return ErrLeaseLost
+	case len(r.Steps) == 0:
+		delete(m.records, l.Key)
+	default:
+		r.Status = StatusPartial
+		r.LeaseUntil = time.Time{}
+		m.set(r)
+	}
+	return nil
+}
+
+// Checkpoint implements [Checkpointer].
+func (m *Memory) Checkpoint(ctx context.Context, l Lease, step string, output []byte) error {
+	if err := ctx.Err(); err != nil {
+		return &Fault{Op: "checkpoint", Retryable: true, Err: err}
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	r, exists := m.records[l.Key]
+	if !exists || r.Owner != l.Owner || r.Status != StatusProcessing {
+		return ErrLeaseLost
+	}
+	if _, done := r.Steps[step]; done {
+		return nil
+	}
+	r = r.Clone()
+	if r.Steps == nil {
+		r.Steps = make(map[string][]byte)
+	}
+	r.Steps[step] = bytes.Clone(output)
+	m.set(r)
+	return nil
+}
+
+// Read implements [Reader].
+func (m *Memory) Read(ctx context.Context, key string) (Record, bool, error) {
+	if err := ctx.Err(); err != nil {
+		return Record{}, false, &Fault{Op: "read", Retryable: true, Err: err}
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	r, exists := m.records[key]
+	return r.Clone(), exists, nil
+}
+
+// Records returns copies of all records in the order of their keys, for tests
+// to look at.
+func (m *Memory) Records() []Record {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	all := make([]Record, 0, len(m.records))
+	for _, r := range m.records {
+		all = append(all, r.Clone())
+	}
+	slices.SortFunc(all, func(a, b Record) int { return strings.Compare(a.Key, b.Key) })
+	return all
+}
+
+// Put sets a record as it is, for tests to start from.
+func (m *Memory) Put(r Record) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.set(r.Clone())
+}
+
+// Delete removes a record, as the table's TTL would.
+func (m *Memory) Delete(key string) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	delete(m.records, key)
+}
+
+func (m *Memory) set(r Record) Record {
+	if m.records == nil {
+		m.records = make(map[string]Record)
+	}
+	m.records[r.Key] = r
+	return r
+}

@@ -1,0 +1,104 @@
+package persistence
+
+import (
+	"bytes"
+	"maps"
+	"time"
+)
+
+// Status is where an operation stands. The values are what stores write.
+type Status string
+
+const (
+	// StatusProcessing is a run under way, or one that died and whose lease has
+	// not been taken over.
+	StatusProcessing Status = "PROCESSING"
+	// StatusPartial is an operation given up after some of its steps; the next
+	// caller resumes it.
+	StatusPartial Status = "PARTIAL_SUCCESS"
+	// StatusCompleted is an operation that succeeded; its result is replayed.
+	StatusCompleted Status = "COMPLETED"
+	// StatusFailed is an operation that failed for good; its failure is replayed.
+	StatusFailed Status = "FAILED"
+)
+
+// Finished tells whether the status is final: the record is replayed and never
+// changes until it expires.
+func (s Status) Finished() bool { return s == StatusCompleted || s == StatusFailed }
+
+// Record is the stored state of one key.
+type Record struct {
+	Key    string
+	Status Status
+
+	// Owner is the token of the last acquisition. It may be empty in a record
+	// that another toolkit wrote.
+	Owner string
+
+	// LeaseUntil ends the owner's right to be alone; whole milliseconds. It
+	// matters only while PROCESSING. Zero means that no end is known: the record
+	// is then locked until ExpiresAt, never abandoned.
+	LeaseUntil time.Time
+
+	// ExpiresAt ends the record; whole seconds. Zero means never.
+	ExpiresAt time.Time
+
+	// Fingerprint is the digest of what must not differ between the tries of one
+	// key, or empty where nothing was recorded.
+	Fingerprint string
+
+	// Result is what a finished record replays. An empty result is a result.
+	Result []byte
+
+	// ResultOmitted says that the operation finished but its result could not be
+	// stored: there is nothing to replay, and it must not run again either.
+	ResultOmitted bool
+
+	// Steps are the outputs of the finished steps, by name.
+	Steps map[string][]byte
+
+	// Attempt counts the acquisitions of this record, from 1; 0 is not known.
+	Attempt int
+}
+
+// LeaseLive tells whether a run of this record may still be under way at now,
+// so that nobody else may start one. A PROCESSING record without a lease counts
+// as live until it expires. Compared in whole milliseconds; the last
+// millisecond still belongs to the owner.
+func (r Record) LeaseLive(now time.Time) bool {
+	switch {
+	case r.Status != StatusProcessing:
+		return false
+	case r.LeaseUntil.IsZero():
+		return !r.pastExpiry(now)
+	default:
+		return r.LeaseUntil.UnixMilli() >= now.UnixMilli()
+	}
+}
+
+// Expired tells whether the record counts as absent at now: its ExpiresAt has
+// passed and no run of it is under way. DynamoDB removes expired items days
+// late, so this is always judged and never left to the table. Compared in whole
+// seconds; the last second still belongs to the record.
+func (r Record) Expired(now time.Time) bool {
+	return r.pastExpiry(now) && !r.LeaseLive(now)
+}
+
+func (r Record) pastExpiry(now time.Time) bool {
+	return !r.ExpiresAt.IsZero() && r.ExpiresAt.Unix() < now.Unix()
+}
+
+// Clone returns a copy that shares no memory with r.
+func (r Record) Clone() Record {
+	r.Result = bytes.Clone(r.Result)
+	r.Steps = cloneSteps(r.Steps)
+	return r
+}
+
+func cloneSteps(steps map[string][]byte) map[string][]byte {
+	steps = maps.Clone(steps)
+	for name, output := range steps {
+		steps[name] = bytes.Clone(output)
+	}
+	return steps
+}
