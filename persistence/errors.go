@@ -14,6 +14,9 @@ var (
 	ErrTooLarge = errors.New("persistence: too large to store")
 	// ErrInvalid: the arguments can never be right. Nothing was written.
 	ErrInvalid = errors.New("persistence: invalid argument")
+	// ErrUnreadable: there is a record, but it can't be understood. What it
+	// stands for is not known, so nothing may run. Comes inside a [*Fault].
+	ErrUnreadable = errors.New("persistence: the stored record can't be understood")
 )
 
 // Fault is a failure below the store: the network, the service, permissions, or
