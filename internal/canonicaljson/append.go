@@ -1,0 +1,174 @@
+package canonicaljson
+
+import (
+	"bytes"
+	"errors"
+	"io"
+	"slices"
+	"sync"
+
+	"github.com/go-json-experiment/json/jsontext"
+)
+
+// ErrDuplicateName reports an object with two members of one name.
+var ErrDuplicateName = errors.New("duplicate member name")
+
+// Append appends the canonical form of raw, which must be exactly one JSON value
+// with optional white space around it. It does not keep or change raw. After an
+// error the bytes appended to dst are of no use.
+func Append(dst, raw []byte) ([]byte, error) {
+	w := writers.Get().(*writer)
+	defer w.release()
+	w.dec.Reset(bytes.NewBuffer(raw), jsontext.AllowDuplicateNames(true)) // duplicates are found after sorting
+	dst, err := w.appendValue(dst)
+	if err == io.EOF {
+		return dst, errors.New("no JSON value")
+	}
+	if err != nil {
+		return dst, err
+	}
+	switch _, err := w.dec.ReadToken(); {
+	case err == nil:
+		return dst, errors.New("more than one JSON value")
+	case err != io.EOF:
+		return dst, err
+	}
+	return dst, nil
+}
+
+var writers = sync.Pool{New: func() any { return &writer{dec: new(jsontext.Decoder)} }}
+
+// writer turns the tokens of one JSON text into canonical form.
+type writer struct {
+	dec     *jsontext.Decoder
+	members []member // of the objects being written, innermost last
+	scratch []byte
+}
+
+// member is where one object member stands in the output: "name":value.
+type member struct{ start, nameEnd, end int }
+
+func (w *writer) release() {
+	w.dec.Reset(bytes.NewBuffer(nil)) // lets go of the caller's bytes
+	w.members = w.members[:0]
+	writers.Put(w)
+}
+
+func (w *writer) appendValue(dst []byte) ([]byte, error) {
+	switch w.dec.PeekKind() {
+	case '{':
+		return w.appendObject(dst)
+	case '[':
+		return w.appendArray(dst)
+	case '"':
+		return w.appendString(dst)
+	case '0':
+		text, err := w.dec.ReadValue()
+		if err != nil {
+			return dst, err
+		}
+		return AppendNumber(dst, text)
+	default: // null, true, false, or the error that PeekKind keeps for this call
+		text, err := w.dec.ReadValue()
+		return append(dst, text...), err
+	}
+}
+
+func (w *writer) appendString(dst []byte) ([]byte, error) {
+	text, err := w.dec.ReadValue()
+	if err != nil {
+		return dst, err
+	}
+	if bytes.IndexByte(text, '\\') < 0 {
+		return append(dst, text...), nil
+	}
+	w.scratch, err = jsontext.AppendUnquote(w.scratch[:0], text)
+	if err != nil {
+		return dst, err
+	}
+	return jsontext.AppendQuote(dst, w.scratch)
+}
+
+func (w *writer) appendArray(dst []byte) ([]byte, error) {
+	if _, err := w.dec.ReadToken(); err != nil {
+		return dst, err
+	}
+	dst = append(dst, '[')
+	for first := true; w.dec.PeekKind() != ']'; first = false {
+		if !first {
+			dst = append(dst, ',')
+		}
+		var err error
+		if dst, err = w.appendValue(dst); err != nil {
+			return dst, err
+		}
+	}
+	_, err := w.dec.ReadToken()
+	return append(dst, ']'), err
+}
+
+func (w *writer) appendObject(dst []byte) ([]byte, error) {
+	if _, err := w.dec.ReadToken(); err != nil {
+		return dst, err
+	}
+	dst = append(dst, '{')
+	start, outer := len(dst), len(w.members)
+	for w.dec.PeekKind() != '}' {
+		m := member{start: len(dst)}
+		var err error
+		if dst, err = w.appendString(dst); err != nil {
+			return dst, err
+		}
+		m.nameEnd = len(dst)
+		dst = append(dst, ':')
+		if dst, err = w.appendValue(dst); err != nil {
+			return dst, err
+		}
+		m.end = len(dst)
+		dst = append(dst, ',')
+		w.members = append(w.members, m)
+	}
+	if _, err := w.dec.ReadToken(); err != nil {
+		return dst, err
+	}
+	dst, err := w.sortMembers(dst, start, w.members[outer:])
+	if len(w.members) > outer {
+		dst = dst[:len(dst)-1] // the comma after the last member
+	}
+	w.members = w.members[:outer]
+	return append(dst, '}'), err
+}
+
+// sortMembers brings the members that stand in dst from start on into the order
+// of their names.
+func (w *writer) sortMembers(dst []byte, start int, members []member) ([]byte, error) {
+	byName := func(a, b member) int { return compareNames(dst[a.start:a.nameEnd], dst[b.start:b.nameEnd]) }
+	sorted := true
+	for i := 1; i < len(members) && sorted; i++ {
+		sorted = byName(members[i-1], members[i]) < 0
+	}
+	if sorted {
+		return dst, nil
+	}
+	slices.SortFunc(members, byName)
+	w.scratch = w.scratch[:0]
+	for i, m := range members {
+		if i > 0 && byName(members[i-1], m) == 0 {
+			return dst, ErrDuplicateName
+		}
+		w.scratch = append(w.scratch, dst[m.start:m.end]...)
+		w.scratch = append(w.scratch, ',')
+	}
+	return append(dst[:start], w.scratch...), nil
+}
+
+// compareNames orders two names, given as canonical string texts, by their code
+// points. Only an escape stands for a character that sorts elsewhere.
+func compareNames(a, b []byte) int {
+	if bytes.IndexByte(a, '\\') >= 0 || bytes.IndexByte(b, '\\') >= 0 {
+		a, _ = jsontext.AppendUnquote(nil, a) // canonical text is valid
+		b, _ = jsontext.AppendUnquote(nil, b)
+		return bytes.Compare(a, b)
+	}
+	return bytes.Compare(a[1:len(a)-1], b[1:len(b)-1])
+}

@@ -1,0 +1,148 @@
+package canonicaljson
+
+import (
+	"bytes"
+	"errors"
+	"math"
+	"strconv"
+)
+
+// maxExponent bounds the decimal exponent of a number. Doubles end at 308 and
+// the widest decimal type of IEEE 754 at 6144; beyond that an exponent says more
+// about the sender than about the value.
+const maxExponent = 9999
+
+var (
+	// ErrExponent reports a number whose decimal exponent is beyond ±9999.
+	ErrExponent = errors.New("number with an exponent beyond ±9999")
+	// ErrNotFinite reports a computed number that JSON cannot hold: an infinity
+	// or not a number.
+	ErrNotFinite = errors.New("computed number is not finite")
+)
+
+// Number is a number that a float64 cannot hold without changing it, as its
+// canonical text. Equal numbers are therefore equal strings.
+type Number string
+
+// MarshalJSON writes the digits, so that a Number inside a tree marshals as the
+// number it is.
+func (n Number) MarshalJSON() ([]byte, error) { return []byte(n), nil }
+
+// ParseNumber gives the Go value of the JSON number text: a float64 where that
+// is the same number (its shortest decimal text has the same canonical form),
+// else a Number.
+func ParseNumber(text []byte) (any, error) {
+	canonical, err := AppendNumber(nil, text)
+	if err != nil {
+		return nil, err
+	}
+	f, err := strconv.ParseFloat(string(canonical), 64)
+	if err != nil {
+		return Number(canonical), nil // beyond the range of a float64
+	}
+	var buf [32]byte
+	shortest, err := AppendFloat(buf[:0], f)
+	if err != nil || !bytes.Equal(shortest, canonical) {
+		return Number(canonical), nil
+	}
+	return f, nil
+}
+
+// AppendFloat appends the canonical text of the shortest decimal that reads back
+// as f. Infinities and NaN give ErrNotFinite.
+func AppendFloat(dst []byte, f float64) ([]byte, error) {
+	if math.IsNaN(f) || math.IsInf(f, 0) {
+		return dst, ErrNotFinite
+	}
+	if f == math.Trunc(f) && math.Abs(f) < 1e15 {
+		return strconv.AppendInt(dst, int64(f), 10), nil
+	}
+	var buf [32]byte
+	return AppendNumber(dst, strconv.AppendFloat(buf[:0], f, 'e', -1, 64))
+}
+
+// AppendNumber appends the canonical text of the JSON number text, which must be
+// syntactically valid.
+func AppendNumber(dst, text []byte) ([]byte, error) {
+	if len(text) <= maxPlainDigits && text[0] != '-' && bytes.IndexAny(text, ".eE") < 0 {
+		return append(dst, text...), nil // most numbers: a short integer is its own canonical text
+	}
+	negative := text[0] == '-'
+	if negative {
+		text = text[1:]
+	}
+	mantissa, exponent := splitExponent(text)
+	whole, fraction, _ := bytes.Cut(mantissa, []byte("."))
+
+	// The value is 0.digits times ten to the point.
+	var buf [64]byte
+	digits := append(append(buf[:0], whole...), fraction...)
+	significant := bytes.TrimLeft(digits, "0")
+	point := len(whole) - (len(digits) - len(significant)) + exponent
+	significant = bytes.TrimRight(significant, "0")
+	if len(significant) == 0 {
+		return append(dst, '0'), nil
+	}
+	if point-1 > maxExponent || point-1 < -maxExponent {
+		return dst, ErrExponent
+	}
+	if negative {
+		dst = append(dst, '-')
+	}
+	return appendDigits(dst, significant, point), nil
+}
+
+// splitExponent cuts the exponent off a number. An exponent too large for the
+// limit saturates far outside it, but near enough that adding the length of a
+// mantissa cannot overflow.
+func splitExponent(text []byte) (mantissa []byte, exponent int) {
+	at := bytes.IndexAny(text, "eE")
+	if at < 0 {
+		return text, 0
+	}
+	exponent, err := strconv.Atoi(string(text[at+1:]))
+	const far = math.MaxInt / 2
+	if err != nil || exponent > far || exponent < -far {
+		exponent = far
+		if text[at+1] == '-' {
+			exponent = -far
+		}
+	}
+	return text[:at], exponent
+}
+
+// maxPlainDigits is the longest integer that is written without an exponent.
+const maxPlainDigits = 21
+
+// appendDigits lays out 0.digits times ten to the point. digits neither starts
+// nor ends with a zero.
+func appendDigits(dst, digits []byte, point int) []byte {
+	switch {
+	case len(digits) <= point && point <= maxPlainDigits:
+		dst = append(dst, digits...)
+		return appendZeros(dst, point-len(digits))
+	case 0 < point && point <= maxPlainDigits:
+		dst = append(dst, digits[:point]...)
+		dst = append(dst, '.')
+		return append(dst, digits[point:]...)
+	case -6 < point && point <= 0:
+		dst = append(dst, "0."...)
+		dst = appendZeros(dst, -point)
+		return append(dst, digits...)
+	}
+	dst = append(dst, digits[0])
+	if len(digits) > 1 {
+		dst = append(dst, '.')
+		dst = append(dst, digits[1:]...)
+	}
+	dst = append(dst, 'e')
+	if point-1 > 0 {
+		dst = append(dst, '+')
+	}
+	return strconv.AppendInt(dst, int64(point-1), 10)
+}
+
+func appendZeros(dst []byte, n int) []byte {
+	const zeros = "000000000000000000000" // the longest run of the layout, maxPlainDigits
+	return append(dst, zeros[:n]...)
+}

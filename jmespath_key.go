@@ -1,0 +1,194 @@
+package idempotency
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/ikkai-go/idempotency/internal/canonicaljson"
+	"github.com/ikkai-go/idempotency/internal/canonicaljson/selection"
+)
+
+var (
+	// ErrExpression matches every *ExpressionError.
+	ErrExpression = errors.New("unusable JMESPath expression")
+	// ErrOperation matches every *OperationError.
+	ErrOperation = errors.New("unusable operation name")
+	// ErrMissing matches a *SelectionError of a payload that is readable but does
+	// not hold what the expression selects.
+	ErrMissing = errors.New("key missing")
+	// ErrPayload matches every other *SelectionError: the payload, or what is
+	// selected from it, cannot become a key.
+	ErrPayload = errors.New("payload unusable for a key")
+)
+
+// ExpressionError says why an expression is refused when it is compiled.
+type ExpressionError struct {
+	Expression string
+	Reason     string
+}
+
+func (e *ExpressionError) Error() string {
+	return fmt.Sprintf("JMESPath expression %q: %s", e.Expression, e.Reason)
+}
+
+// Is reports whether target is ErrExpression.
+func (e *ExpressionError) Is(target error) bool { return target == ErrExpression }
+
+// OperationError says why a name cannot name an operation.
+type OperationError struct {
+	Operation string
+	Reason    string
+}
+
+func (e *OperationError) Error() string {
+	return fmt.Sprintf("operation name %q: %s", e.Operation, e.Reason)
+}
+
+// Is reports whether target is ErrOperation.
+func (e *OperationError) Is(target error) bool { return target == ErrOperation }
+
+// SelectionError says why one payload has no key. It matches exactly one of
+// ErrMissing and ErrPayload. Its text never quotes values of the payload, which may
+// be secret.
+type SelectionError struct {
+	Expression string // empty for a key that the caller made
+	Reason     string
+	kind       error
+}
+
+func (e *SelectionError) Error() string {
+	if e.Expression == "" {
+		return e.Reason
+	}
+	return fmt.Sprintf("JMESPath expression %q: %s", e.Expression, e.Reason)
+}
+
+// Is reports whether target is the sentinel of this error's kind.
+func (e *SelectionError) Is(target error) bool { return target == e.kind }
+
+// Expression selects the parts of a JSON payload that identify a request. It is
+// immutable and safe for concurrent use.
+type Expression struct {
+	text      string
+	selection *selection.Selection
+	verbatim  bool
+}
+
+// JMESPath compiles an expression. The error is an *ExpressionError.
+func JMESPath(expression string) (*Expression, error) {
+	s, err := selection.Compile(expression)
+	if err != nil {
+		return nil, &ExpressionError{Expression: expression, Reason: err.Error()}
+	}
+	return &Expression{text: expression, selection: s}, nil
+}
+
+// MustJMESPath is JMESPath for package variables: it panics where JMESPath
+// returns an error.
+func MustJMESPath(expression string) *Expression {
+	e, err := JMESPath(expression)
+	if err != nil {
+		panic(err)
+	}
+	return e
+}
+
+// String returns the text the expression was compiled from.
+func (e *Expression) String() string { return e.text }
+
+// Verbatim returns a copy whose Key keeps the selected string readable:
+// operation + "#=" + string. The string must be UTF-8 without control characters
+// and the key at most 1024 bytes long (the limit of a DynamoDB sort key); anything
+// else, and anything that is not a string, is a *SelectionError. Canonical and
+// Fingerprint do not change.
+func (e *Expression) Verbatim() *Expression {
+	c := *e
+	c.verbatim = true
+	return &c
+}
+
+// Canonical returns the canonical form v1 of what the expression selects from
+// payload, one JSON document. The error is a *SelectionError.
+func (e *Expression) Canonical(payload []byte) ([]byte, error) {
+	canonical, err := e.selection.AppendCanonical(nil, payload)
+	if err != nil {
+		kind := ErrPayload
+		if errors.Is(err, selection.ErrMissing) {
+			kind = ErrMissing
+		}
+		return nil, &SelectionError{Expression: e.text, Reason: err.Error(), kind: kind}
+	}
+	return canonical, nil
+}
+
+// Key returns the record key of the operation's request in payload:
+// operation + "#" + the SHA-256 of the canonical form, in lower-case hex. The error
+// is a *SelectionError or, for the operation's name, an *OperationError.
+func (e *Expression) Key(operation string, payload []byte) (string, error) {
+	if err := CheckOperation(operation); err != nil {
+		return "", err
+	}
+	canonical, err := e.Canonical(payload)
+	if err != nil {
+		return "", err
+	}
+	return operation + "#" + digest(canonical), nil
+}
+
+// Fingerprint returns the SHA-256 of the canonical form, in lower-case hex. The
+// error is a *SelectionError.
+func (e *Expression) Fingerprint(payload []byte) (string, error) {
+	canonical, err := e.Canonical(payload)
+	if err != nil {
+		return "", err
+	}
+	return digest(canonical), nil
+}
+
+// Key returns the record key for a value that the caller chose: the same as an
+// expression's that selects this string. An empty value is missing. The error is
+// a *SelectionError or an *OperationError.
+func Key(operation, value string) (string, error) {
+	if err := CheckOperation(operation); err != nil {
+		return "", err
+	}
+	if value == "" {
+		return "", &SelectionError{Reason: "the key is empty", kind: ErrMissing}
+	}
+	canonical, err := canonicaljson.AppendValue(nil, value)
+	if err != nil {
+		return "", &SelectionError{Reason: "the key is not UTF-8", kind: ErrPayload}
+	}
+	return operation + "#" + digest(canonical), nil
+}
+
+// CheckOperation returns an *OperationError unless name can name an operation: it
+// is UTF-8 text of 1 to 128 bytes without spaces, control characters and "#".
+func CheckOperation(name string) error {
+	reason := ""
+	switch {
+	case name == "":
+		reason = "it is empty"
+	case len(name) > 128:
+		reason = "it is longer than 128 bytes"
+	case !utf8.ValidString(name):
+		reason = "it is not UTF-8"
+	case strings.Contains(name, "#"):
+		reason = `"#" ends the operation within a key`
+	case strings.ContainsFunc(name, func(r rune) bool { return unicode.IsSpace(r) || unicode.IsControl(r) }):
+		reason = "it holds a space or a control character"
+	default:
+		return nil
+	}
+	return &OperationError{Operation: name, Reason: reason}
+}
+
+func digest(canonical []byte) string {
+	sum := sha256.Sum256(canonical)
+	return hex.EncodeToString(sum[:])
+}
