@@ -1,6 +1,9 @@
 package persistence
 
-import "time"
+import (
+	"fmt"
+	"time"
+)
 
 // Lease is what the owner of a record shows with every later write. Made by
 // [Record.Lease] from the record that Acquire returned.
@@ -20,6 +23,15 @@ func (r Record) Lease() Lease {
 	return Lease{Key: r.Key, Owner: r.Owner, Fingerprint: r.Fingerprint, Steps: r.Steps}
 }
 
+// Check returns an error that wraps [ErrInvalid] for a lease that nobody can have
+// been given.
+func (l Lease) Check() error {
+	if l.Key == "" || l.Owner == "" {
+		return fmt.Errorf("%w: lease of key %q and owner %q", ErrInvalid, l.Key, l.Owner)
+	}
+	return nil
+}
+
 // Outcome is how an operation ended.
 type Outcome struct {
 	// Status is StatusCompleted or StatusFailed.
@@ -30,6 +42,14 @@ type Outcome struct {
 	ResultOmitted bool
 	// ExpiresAt is until when the outcome is replayed; whole seconds.
 	ExpiresAt time.Time
+}
+
+// Check returns an error that wraps [ErrInvalid] for an outcome that ends nothing.
+func (o Outcome) Check() error {
+	if !o.Status.Finished() {
+		return fmt.Errorf("%w: %q is no outcome", ErrInvalid, o.Status)
+	}
+	return nil
 }
 
 // Of returns the finished record that this outcome makes of a lease.

@@ -3,7 +3,7 @@ package persistence
 import (
 	"bytes"
 	"context"
-	"fmt"
+	"errors"
 	"slices"
 	"strings"
 	"sync"
@@ -55,11 +55,11 @@ func (m *Memory) Acquire(ctx context.Context, c Claim) (Record, error) {
 
 // Complete implements [Store].
 func (m *Memory) Complete(ctx context.Context, l Lease, o Outcome) error {
+	if err := errors.Join(l.Check(), o.Check()); err != nil {
+		return err
+	}
 	if err := ctx.Err(); err != nil {
 		return &Fault{Op: "complete", Retryable: true, Err: err}
-	}
-	if !o.Status.Finished() {
-		return fmt.Errorf("%w: %q is no outcome", ErrInvalid, o.Status)
 	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -78,6 +78,9 @@ func (m *Memory) Complete(ctx context.Context, l Lease, o Outcome) error {
 
 // Release implements [Store].
 func (m *Memory) Release(ctx context.Context, l Lease) error {
+	if err := l.Check(); err != nil {
+		return err
+	}
 	if err := ctx.Err(); err != nil {
 		return &Fault{Op: "release", Retryable: true, Err: err}
 	}
@@ -101,6 +104,9 @@ func (m *Memory) Release(ctx context.Context, l Lease) error {
 
 // Checkpoint implements [Checkpointer].
 func (m *Memory) Checkpoint(ctx context.Context, l Lease, step string, output []byte) error {
+	if err := l.Check(); err != nil {
+		return err
+	}
 	if err := ctx.Err(); err != nil {
 		return &Fault{Op: "checkpoint", Retryable: true, Err: err}
 	}

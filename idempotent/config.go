@@ -1,0 +1,205 @@
+package idempotent
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"time"
+
+	"github.com/ikkai-go/idempotency"
+	"github.com/ikkai-go/idempotency/persistence"
+)
+
+// Config says how an operation is guarded. Only Operation is required.
+type Config struct {
+	// Operation names the business action, such as "payment". It is part of
+	// every key, so that two operations never share a record, and is given
+	// explicitly because Go functions have no stable names. Required; the rules
+	// are those of [idempotency.CheckOperation].
+	Operation string
+
+	// Key selects from the payload what identifies a request. Defaults to the
+	// whole payload, which is right only where nothing in it differs between
+	// tries: not for the events of API Gateway or SQS. [Do] does not use it.
+	Key *idempotency.Expression
+
+	// Fingerprint selects what must not differ between the tries of one key,
+	// such as the amount. Defaults to nothing. A payload in which it is missing
+	// is refused. [Do] does not use it.
+	Fingerprint *idempotency.Expression
+
+	// OnMissingKey says what a payload without a key means. Defaults to
+	// RefuseMissing.
+	OnMissingKey MissingKey
+
+	// TTL is how long an outcome is replayed, counted from its completion.
+	// Defaults to 24 hours, and is at least a second.
+	TTL time.Duration
+
+	// Lease is how long a run may take where the context has no deadline.
+	// Defaults to 15 minutes, Lambda's longest timeout, or to TTL where that is
+	// shorter.
+	Lease time.Duration
+
+	// MinLease keeps others out for at least so long after a run has started,
+	// also where the context's deadline comes sooner. Defaults to none: after
+	// its deadline a Lambda run is dead.
+	MinLease time.Duration
+
+	// ClockSkew is by how much the clocks of two environments may differ. It is
+	// added to the lease. Defaults to a second.
+	ClockSkew time.Duration
+
+	// OnEndedLease says what it means that an earlier run did not finish within
+	// its lease. Defaults to [persistence.RunAgain].
+	OnEndedLease persistence.EndedLease
+
+	// Wait is how long a duplicate waits for the run it duplicates before it
+	// gives up with *InProgressError. Defaults to not waiting at all.
+	Wait time.Duration
+
+	// ReadFirst looks for a finished record before it tries to write one. That
+	// is cheaper where most calls are replays, and dearer where most are not.
+	// The store must be a [persistence.Reader].
+	ReadFirst bool
+
+	// OnStoreFault says what to do where the store can't be reached. Defaults to
+	// FailClosed.
+	OnStoreFault StoreFault
+
+	// SettleTimeout bounds the writes that settle a record after the function
+	// has run; they do not depend on the function's context, which may be over.
+	// Defaults to 5 seconds.
+	SettleTimeout time.Duration
+
+	// Observe, if set, is called for every [Event], on the goroutine of the call.
+	Observe func(context.Context, Event)
+
+	// OnReplay, if set, is called for every replay and returns what is answered
+	// instead of the stored result.
+	OnReplay func(context.Context, Replay) ([]byte, error)
+
+	// Logger gets the events too: what needs attention as warnings and errors,
+	// the rest for debugging; never a payload or a result. Defaults to
+	// [slog.Default].
+	Logger *slog.Logger
+}
+
+// MissingKey says what a payload without a key means.
+type MissingKey int
+
+const (
+	// RefuseMissing answers with *KeyError; the function does not run.
+	RefuseMissing MissingKey = iota
+	// RunUnprotected runs the function without a record, every time, and reports
+	// it. Not for a payload that can't be understood, which is always refused.
+	RunUnprotected
+)
+
+// StoreFault says what to do where the store can't be reached.
+type StoreFault int
+
+const (
+	// FailClosed answers with *StoreError; a function that has not run yet does
+	// not run.
+	FailClosed StoreFault = iota
+	// FailOpen prefers an answer to protection: where the record can't be
+	// acquired the function runs without one, and where the result can't be
+	// stored it is returned as if it had been. A retry may then run again.
+	FailOpen
+)
+
+// ConfigError is one fault of a [Config]; [New] joins all it finds.
+type ConfigError struct {
+	Field   string
+	Problem string
+	Err     error // the cause, if there is one
+}
+
+func (e *ConfigError) Error() string {
+	return fmt.Sprintf("idempotent: Config.%s %s", e.Field, e.Problem)
+}
+
+// Is reports whether target is [ErrConfig].
+func (e *ConfigError) Is(target error) bool { return target == ErrConfig }
+
+// Unwrap returns the cause.
+func (e *ConfigError) Unwrap() error { return e.Err }
+
+// ErrConfig matches every [*ConfigError].
+var ErrConfig = errors.New("idempotent: invalid configuration")
+
+const (
+	defaultTTL           = 24 * time.Hour
+	defaultLease         = 15 * time.Minute
+	defaultClockSkew     = time.Second
+	defaultSettleTimeout = 5 * time.Second
+)
+
+// wholePayload is the key of a Config that names none.
+var wholePayload = idempotency.MustJMESPath("@")
+
+func (c Config) withDefaults() Config {
+	if c.Key == nil {
+		c.Key = wholePayload
+	}
+	if c.TTL == 0 {
+		c.TTL = defaultTTL
+	}
+	if c.Lease == 0 {
+		c.Lease = min(defaultLease, c.TTL)
+	}
+	if c.ClockSkew == 0 {
+		c.ClockSkew = min(defaultClockSkew, c.Lease/2)
+	}
+	if c.SettleTimeout == 0 {
+		c.SettleTimeout = defaultSettleTimeout
+	}
+	if c.Logger == nil {
+		c.Logger = slog.Default()
+	}
+	return c
+}
+
+// check returns all that is wrong with a config whose defaults are filled in.
+func (c Config) check(store persistence.Store) error {
+	var faults []error
+	fault := func(field, format string, args ...any) {
+		faults = append(faults, &ConfigError{Field: field, Problem: fmt.Sprintf(format, args...)})
+	}
+	if err := idempotency.CheckOperation(c.Operation); err != nil {
+		faults = append(faults, &ConfigError{Field: "Operation", Problem: err.Error(), Err: err})
+	}
+	if c.TTL < time.Second {
+		fault("TTL", "is %v, and must be at least a second", c.TTL)
+	}
+	if c.Lease < 0 || c.Lease > c.TTL {
+		fault("Lease", "is %v, and must be between 0 and the TTL of %v", c.Lease, c.TTL)
+	}
+	if c.MinLease < 0 || c.MinLease > c.TTL {
+		fault("MinLease", "is %v, and must be between 0 and the TTL of %v", c.MinLease, c.TTL)
+	}
+	if c.ClockSkew < 0 || c.ClockSkew >= c.Lease {
+		fault("ClockSkew", "is %v, and must be between 0 and the Lease of %v", c.ClockSkew, c.Lease)
+	}
+	if c.Wait < 0 {
+		fault("Wait", "is %v, and must not be negative", c.Wait)
+	}
+	if c.SettleTimeout < 0 {
+		fault("SettleTimeout", "is %v, and must not be negative", c.SettleTimeout)
+	}
+	if c.OnMissingKey != RefuseMissing && c.OnMissingKey != RunUnprotected {
+		fault("OnMissingKey", "is %d, which is no MissingKey", c.OnMissingKey)
+	}
+	if c.OnStoreFault != FailClosed && c.OnStoreFault != FailOpen {
+		fault("OnStoreFault", "is %d, which is no StoreFault", c.OnStoreFault)
+	}
+	if c.OnEndedLease != persistence.RunAgain && c.OnEndedLease != persistence.RefuseUnknown {
+		fault("OnEndedLease", "is %d, which is no EndedLease", c.OnEndedLease)
+	}
+	if _, reads := store.(persistence.Reader); c.ReadFirst && !reads {
+		fault("ReadFirst", "needs a store that is a persistence.Reader, and %T is none", store)
+	}
+	return errors.Join(faults...)
+}

@@ -1,0 +1,190 @@
+package idempotent
+
+import (
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/ikkai-go/idempotency/persistence"
+)
+
+// The sentinels of this package's errors, for errors.Is. The table in the
+// package documentation says when each comes and what it means to HTTP and SQS.
+var (
+	ErrKey             = errors.New("idempotent: unusable key")
+	ErrInProgress      = errors.New("idempotent: in progress")
+	ErrMismatch        = errors.New("idempotent: same key, other payload")
+	ErrPermanent       = errors.New("idempotent: permanent failure")
+	ErrResultNotStored = errors.New("idempotent: result not stored")
+	ErrReplay          = errors.New("idempotent: stored result does not fit")
+	ErrOutcomeUnknown  = errors.New("idempotent: outcome unknown")
+	ErrLeaseLost       = errors.New("idempotent: lease lost")
+	ErrStore           = errors.New("idempotent: store failed")
+	ErrNotStarted      = errors.New("idempotent: not started")
+)
+
+// KeyError: the payload gives no key or fingerprint. Nothing ran, and nothing
+// was stored. The cause tells a missing one ([idempotency.ErrMissing]) from a
+// payload that can't be understood.
+type KeyError struct {
+	Operation string
+	Err       error
+}
+
+func (e *KeyError) Error() string {
+	return fmt.Sprintf("idempotent: %s: no usable key: %v", e.Operation, e.Err)
+}
+
+// Is reports whether target is [ErrKey].
+func (e *KeyError) Is(target error) bool { return target == ErrKey }
+
+// Unwrap returns the cause.
+func (e *KeyError) Unwrap() error { return e.Err }
+
+// InProgressError: another run of this key is under way. Nothing ran; the same
+// request may be sent again.
+type InProgressError struct {
+	Key string
+	// RetryAfter is when it is worth asking again: in a second, or as soon as
+	// the lease of the run is over.
+	RetryAfter time.Duration
+	// LeaseUntil is when the run's lease ends; zero if that is not known.
+	LeaseUntil time.Time
+}
+
+func (e *InProgressError) Error() string {
+	return fmt.Sprintf("idempotent: %s is in progress, retry in %v", e.Key, e.RetryAfter)
+}
+
+// Is reports whether target is [ErrInProgress].
+func (e *InProgressError) Is(target error) bool { return target == ErrInProgress }
+
+// MismatchError: the key was used before with another payload. Nothing ran, and
+// the record is as it was.
+type MismatchError struct {
+	Key string
+	// Record is what the key stands for.
+	Record persistence.Record
+}
+
+func (e *MismatchError) Error() string {
+	return fmt.Sprintf("idempotent: %s was used with another payload", e.Key)
+}
+
+// Is reports whether target is [ErrMismatch].
+func (e *MismatchError) Is(target error) bool { return target == ErrMismatch }
+
+// ResultNotStoredError: the operation was completed before, but its result was
+// too large or could not be encoded, so there is nothing to replay. It must not
+// run again.
+type ResultNotStoredError struct {
+	Key string
+}
+
+func (e *ResultNotStoredError) Error() string {
+	return fmt.Sprintf("idempotent: %s is completed, its result was not stored", e.Key)
+}
+
+// Is reports whether target is [ErrResultNotStored].
+func (e *ResultNotStoredError) Is(target error) bool { return target == ErrResultNotStored }
+
+// ReplayError: the stored result can't be read back, most likely because the
+// type of the result has changed with a deployment.
+type ReplayError struct {
+	Key string
+	// Result is what is stored.
+	Result []byte
+	Err    error
+}
+
+func (e *ReplayError) Error() string {
+	return fmt.Sprintf("idempotent: the stored result of %s does not fit: %v", e.Key, e.Err)
+}
+
+// Is reports whether target is [ErrReplay].
+func (e *ReplayError) Is(target error) bool { return target == ErrReplay }
+
+// Unwrap returns the cause.
+func (e *ReplayError) Unwrap() error { return e.Err }
+
+// OutcomeUnknownError: an earlier run did not finish within its lease, and the
+// operation is configured not to run again in that case. Nothing ran.
+type OutcomeUnknownError struct {
+	Key string
+	// LeaseUntil is when the earlier run's lease ended.
+	LeaseUntil time.Time
+}
+
+func (e *OutcomeUnknownError) Error() string {
+	return fmt.Sprintf("idempotent: an earlier run of %s did not finish, its outcome is unknown", e.Key)
+}
+
+// Is reports whether target is [ErrOutcomeUnknown].
+func (e *OutcomeUnknownError) Is(target error) bool { return target == ErrOutcomeUnknown }
+
+// LeaseLostError: the function ran and succeeded, but somebody else owns the
+// record by now: the lease was over before the end, and another run was
+// started or has finished. What is replayed is the other run's result.
+type LeaseLostError struct {
+	Key string
+	// Result is this run's own result, as it would have been stored.
+	Result []byte
+	Err    error
+}
+
+func (e *LeaseLostError) Error() string {
+	return fmt.Sprintf("idempotent: %s ran, but its lease was lost before the end", e.Key)
+}
+
+// Is reports whether target is [ErrLeaseLost].
+func (e *LeaseLostError) Is(target error) bool { return target == ErrLeaseLost }
+
+// Unwrap returns the store's error.
+func (e *LeaseLostError) Unwrap() error { return e.Err }
+
+// StoreError: the store failed.
+type StoreError struct {
+	// Op is what was asked of the store: "acquire", "read" or "complete".
+	Op  string
+	Key string
+	// Executed tells whether the function ran. If it did, Result is what it
+	// returned; the record stays locked until its lease is over.
+	Executed bool
+	Result   []byte
+	// Retryable tells whether the store may answer later.
+	Retryable bool
+	Err       error
+}
+
+func (e *StoreError) Error() string {
+	ran := "the function did not run"
+	if e.Executed {
+		ran = "the function has run"
+	}
+	return fmt.Sprintf("idempotent: could not %s %s, %s: %v", e.Op, e.Key, ran, e.Err)
+}
+
+// Is reports whether target is [ErrStore].
+func (e *StoreError) Is(target error) bool { return target == ErrStore }
+
+// Unwrap returns the store's error.
+func (e *StoreError) Unwrap() error { return e.Err }
+
+// NotStartedError: there was no time left in which to run, so the function was
+// not started and no lock is held. The cause is the context's error, or
+// [context.DeadlineExceeded] where the environment was frozen until the lease
+// was over.
+type NotStartedError struct {
+	Key string
+	Err error
+}
+
+func (e *NotStartedError) Error() string {
+	return fmt.Sprintf("idempotent: %s was not started: %v", e.Key, e.Err)
+}
+
+// Is reports whether target is [ErrNotStarted].
+func (e *NotStartedError) Is(target error) bool { return target == ErrNotStarted }
+
+// Unwrap returns the cause.
+func (e *NotStartedError) Unwrap() error { return e.Err }

@@ -1,0 +1,157 @@
+package idempotent
+
+import (
+	"bytes"
+	"context"
+	"encoding"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"reflect"
+
+	"github.com/ikkai-go/idempotency"
+)
+
+// Func returns fn guarded. The key expression sees the event's JSON form, so it
+// is written against the json names: headers."idempotency-key", not
+// Headers["idempotency-key"].
+//
+// A replay decodes the stored JSON of the first result; numbers inside interface
+// values then are [json.Number], which keeps all their digits. Where the error
+// is a *LeaseLostError or a *StoreError of an executed call, the result that
+// comes with it is the function's own.
+//
+// Func panics for a result type that JSON can't hold: readers, channels,
+// functions.
+func Func[In, Out any](g *Guard, fn func(context.Context, In) (Out, error)) func(context.Context, In) (Out, error) {
+	mustEncode(reflect.TypeFor[Out]())
+	return func(ctx context.Context, in In) (Out, error) {
+		identify := func() (identity, error) {
+			payload, err := encodeEvent(in)
+			if err != nil {
+				return identity{}, err
+			}
+			return g.identifyPayload(payload)
+		}
+		return typed(ctx, g, identify, func(ctx context.Context) (Out, error) { return fn(ctx, in) })
+	}
+}
+
+// Do runs fn guarded, under a key that the caller has made. The record is the
+// same that [Func] uses for a payload in which the key expression selects the
+// string key. See [Func] for results and errors.
+func Do[Out any](ctx context.Context, g *Guard, key string, fn func(context.Context) (Out, error)) (Out, error) {
+	mustEncode(reflect.TypeFor[Out]())
+	identify := func() (identity, error) {
+		key, err := idempotency.Key(g.config.Operation, key)
+		if errors.Is(err, idempotency.ErrMissing) {
+			err = fmt.Errorf("%w: %w", errNoKey, err)
+		}
+		return identity{key: key}, err
+	}
+	return typed(ctx, g, identify, fn)
+}
+
+// typed calls a function of a typed result through the protocol, which knows
+// bytes only.
+func typed[Out any](ctx context.Context, g *Guard, identify func() (identity, error), fn func(context.Context) (Out, error)) (Out, error) {
+	var out Out
+	stored, err := g.call(ctx, identify, func(ctx context.Context, e *effect) error {
+		var err error
+		if out, err = fn(ctx); err != nil {
+			return err
+		}
+		e.done = true
+		e.result, e.omit = encodeResult(out)
+		return nil
+	})
+	if stored != nil {
+		if err := decodeResult(stored.result, &out); err != nil {
+			return out, &ReplayError{Key: stored.key, Result: stored.result, Err: err}
+		}
+	}
+	return out, err
+}
+
+// encodeEvent returns the JSON that keys are selected from.
+func encodeEvent(in any) ([]byte, error) {
+	if raw, ok := in.(json.RawMessage); ok {
+		return raw, nil
+	}
+	payload, err := json.Marshal(in)
+	if err != nil {
+		return nil, fmt.Errorf("the event can't be encoded: %w", err)
+	}
+	return markReplaced(payload), nil
+}
+
+// markReplaced turns what encoding/json writes for bytes that are not UTF-8, the
+// escape \ufffd, into a lone surrogate. Otherwise all such bytes would give the
+// same key; so the key is refused if it is made of them. (A genuine U+FFFD is
+// written as itself.)
+func markReplaced(payload []byte) []byte {
+	escape := []byte(`\ufffd`)
+	if !bytes.Contains(payload, escape) {
+		return payload
+	}
+	for i := 0; i < len(payload); i++ {
+		if payload[i] != '\\' {
+			continue
+		}
+		if bytes.HasPrefix(payload[i:], escape) {
+			copy(payload[i:], `\ud800`)
+		}
+		i++ // the escaped character
+	}
+	return payload
+}
+
+// encodeResult returns the JSON to store. A raw message is stored as it is, byte
+// for byte; the error says why a result can't be stored.
+func encodeResult(out any) ([]byte, error) {
+	switch out := out.(type) {
+	case json.RawMessage:
+		if out == nil {
+			break
+		}
+		if !json.Valid(out) {
+			return nil, errors.New("the result is a json.RawMessage that is not JSON")
+		}
+		return out, nil
+	case io.Reader:
+		if !marshals(reflect.TypeOf(out)) {
+			return nil, fmt.Errorf("the result is a reader (%T), whose bytes can be read only once", out)
+		}
+	}
+	var stored bytes.Buffer
+	encoder := json.NewEncoder(&stored)
+	encoder.SetEscapeHTML(false)
+	if err := encoder.Encode(out); err != nil {
+		return nil, err
+	}
+	return bytes.TrimSuffix(stored.Bytes(), []byte("\n")), nil
+}
+
+func decodeResult(stored []byte, out any) error {
+	if raw, ok := out.(*json.RawMessage); ok {
+		*raw = bytes.Clone(stored)
+		return nil
+	}
+	decoder := json.NewDecoder(bytes.NewReader(stored))
+	decoder.UseNumber()
+	return decoder.Decode(out)
+}
+
+// mustEncode panics for types of results that would silently be lost.
+func mustEncode(t reflect.Type) {
+	switch {
+	case marshals(t):
+	case t.Implements(reflect.TypeFor[io.Reader]()), t.Kind() == reflect.Chan, t.Kind() == reflect.Func:
+		panic(fmt.Sprintf("idempotent: results of type %v can't be stored and replayed", t))
+	}
+}
+
+func marshals(t reflect.Type) bool {
+	return t.Implements(reflect.TypeFor[json.Marshaler]()) || t.Implements(reflect.TypeFor[encoding.TextMarshaler]())
+}

@@ -1,0 +1,87 @@
+package idempotent
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"reflect"
+	"strings"
+	"sync"
+
+	"github.com/ikkai-go/idempotency/persistence"
+)
+
+// Guard guards one operation. It is immutable and safe for concurrent use, also
+// by the concurrent invocations of a Lambda managed instance; make it once, next
+// to the store, and keep it.
+type Guard struct {
+	store  persistence.Store
+	reader persistence.Reader // nil where the store is none
+	config Config
+}
+
+// New returns a guard for the operation that config describes. It checks the
+// whole config and joins every fault it finds into one error ([ErrConfig],
+// [*ConfigError]).
+//
+// An operation is guarded once in a process: a second guard with the same
+// operation on the same store is refused, because two functions that share a
+// name would answer for each other. Share the guard instead.
+func New(store persistence.Store, config Config) (*Guard, error) {
+	if store == nil {
+		return nil, fmt.Errorf("%w: no store", ErrConfig)
+	}
+	config = config.withDefaults()
+	if err := config.check(store); err != nil {
+		return nil, err
+	}
+	if !guarded.add(store, config.Operation) {
+		return nil, &ConfigError{
+			Field:   "Operation",
+			Problem: fmt.Sprintf("%q is guarded on this store already; share that Guard, or give this operation a name of its own", config.Operation),
+			Err:     ErrDuplicateOperation,
+		}
+	}
+	reader, _ := store.(persistence.Reader)
+	return &Guard{store: store, reader: reader, config: config}, nil
+}
+
+// ErrDuplicateOperation is the cause of a refusal by [New]: the operation has a
+// guard already.
+var ErrDuplicateOperation = errors.New("idempotent: duplicate operation")
+
+// guarded remembers, for the life of the process, which operations have a guard.
+var guarded operations
+
+type operations struct{ seen sync.Map }
+
+// add tells whether the operation is new to the store. Stores that can't be
+// compared can't be told apart, so they are never refused.
+func (o *operations) add(store persistence.Store, operation string) bool {
+	if !reflect.TypeOf(store).Comparable() {
+		return true
+	}
+	type entry struct {
+		store     persistence.Store
+		operation string
+	}
+	_, known := o.seen.LoadOrStore(entry{store, operation}, struct{}{})
+	return !known
+}
+
+// disabledEnv are the environment variables that switch all guards off, each
+// with one of the values 1, t, true, y, yes and on: the function then runs every
+// time, unprotected. They are read at every call. Meant for local runs and tests
+// only; any other value leaves the guards on.
+var disabledEnv = [...]string{"IDEMPOTENCY_DISABLED", "POWERTOOLS_IDEMPOTENCY_DISABLED"}
+
+// disabled returns the variable that switches the guards off, if one does.
+func disabled() (string, bool) {
+	for _, name := range disabledEnv {
+		switch strings.ToLower(os.Getenv(name)) {
+		case "1", "t", "true", "y", "yes", "on":
+			return name, true
+		}
+	}
+	return "", false
+}

@@ -1,0 +1,87 @@
+package idempotent
+
+import (
+	"context"
+	"log/slog"
+	"time"
+)
+
+// Event is something that happened to a guarded call, for metrics and tests.
+type Event struct {
+	Kind      EventKind
+	Operation string
+	// Key is the record's key; empty where there is none.
+	Key string
+	// Attempt counts the acquisitions of the record; 0 where it is not known.
+	Attempt int
+	// Elapsed is how long the function ran (Executed, Released, LeaseLost,
+	// NotStored) or how long the call waited (Waited).
+	Elapsed time.Duration
+	// Err is what went wrong, if anything did.
+	Err error
+}
+
+// EventKind says what happened.
+type EventKind string
+
+const (
+	// Executed: the function ran, and its outcome is recorded.
+	Executed EventKind = "executed"
+	// Replayed: a recorded outcome was the answer.
+	Replayed EventKind = "replayed"
+	// Waited: a duplicate waited for the run it duplicates. What came of it is
+	// the next event.
+	Waited EventKind = "waited"
+	// InProgress: a duplicate was turned away because the first still runs.
+	InProgress EventKind = "in progress"
+	// Mismatch: a duplicate with another payload was turned away.
+	Mismatch EventKind = "mismatch"
+	// TakenOver: an earlier run did not finish; this call runs again or resumes.
+	TakenOver EventKind = "taken over"
+	// Released: the function ran and did not finish, or could not start; a retry
+	// may run at once.
+	Released EventKind = "released"
+	// LeaseLost: the function ran, but somebody else owns the record by now.
+	LeaseLost EventKind = "lease lost"
+	// NotStored: the function ran, but its result could not be stored.
+	NotStored EventKind = "not stored"
+	// Unprotected: the function ran without a record.
+	Unprotected EventKind = "unprotected"
+	// OutcomeUnknown: a call was refused because an earlier run did not finish.
+	OutcomeUnknown EventKind = "outcome unknown"
+	// StoreFailed: a call of the store failed.
+	StoreFailed EventKind = "store failed"
+)
+
+// level is how loud an event is logged.
+func (k EventKind) level() slog.Level {
+	switch k {
+	case LeaseLost, StoreFailed:
+		return slog.LevelError
+	case Mismatch, TakenOver, NotStored, Unprotected, OutcomeUnknown:
+		return slog.LevelWarn
+	default:
+		return slog.LevelDebug
+	}
+}
+
+// report tells the observer and the logger.
+func (g *Guard) report(ctx context.Context, e Event) {
+	e.Operation = g.config.Operation
+	if level := e.Kind.level(); g.config.Logger.Enabled(ctx, level) {
+		attrs := []slog.Attr{slog.String("operation", e.Operation), slog.String("key", e.Key)}
+		if e.Attempt > 0 {
+			attrs = append(attrs, slog.Int("attempt", e.Attempt))
+		}
+		if e.Elapsed > 0 {
+			attrs = append(attrs, slog.Duration("elapsed", e.Elapsed))
+		}
+		if e.Err != nil {
+			attrs = append(attrs, slog.Any("error", e.Err))
+		}
+		g.config.Logger.LogAttrs(ctx, level, "idempotency: "+string(e.Kind), attrs...)
+	}
+	if g.config.Observe != nil {
+		g.config.Observe(ctx, e)
+	}
+}

@@ -1,0 +1,71 @@
+package idempotent
+
+import (
+	"encoding/json"
+	"errors"
+	"reflect"
+)
+
+// Permanent marks an error as final: the failure is recorded, and every
+// duplicate gets it instead of another run. For "card declined", not for
+// "connection reset". Permanent(nil) is nil.
+func Permanent(err error) error {
+	if err == nil {
+		return nil
+	}
+	return &PermanentError{Type: typeName(err), Message: err.Error(), Err: err}
+}
+
+// PermanentError is a final failure: as the function returned it, or as it was
+// recorded. Both print the same text and are reported as the same errorType.
+type PermanentError struct {
+	// Type is the Go type name of the original error, without its package.
+	Type string
+	// Message is the original error's text.
+	Message string
+	// Err is the original error; nil in a replay.
+	Err error
+}
+
+func (e *PermanentError) Error() string { return e.Message }
+
+// Is reports whether target is [ErrPermanent].
+func (e *PermanentError) Is(target error) bool { return target == ErrPermanent }
+
+// Unwrap returns the original error, if this is not a replay.
+func (e *PermanentError) Unwrap() error { return e.Err }
+
+// failure is how a permanent failure is stored. The names are those of Lambda's
+// own error responses.
+type failure struct {
+	Type    string `json:"errorType"`
+	Message string `json:"errorMessage"`
+}
+
+// recordable returns what to store of an error, if it is permanent. What is
+// stored is the text of the error that the caller sees, which may wrap the
+// permanent one.
+func recordable(err error) ([]byte, bool) {
+	var permanent *PermanentError
+	if !errors.As(err, &permanent) {
+		return nil, false
+	}
+	stored, _ := json.Marshal(failure{Type: permanent.Type, Message: err.Error()}) // two strings always encode
+	return stored, true
+}
+
+func replayFailure(key string, stored []byte) error {
+	var f failure
+	if err := json.Unmarshal(stored, &f); err != nil {
+		return &ReplayError{Key: key, Result: stored, Err: err}
+	}
+	return &PermanentError{Type: f.Type, Message: f.Message}
+}
+
+func typeName(err error) string {
+	t := reflect.TypeOf(err)
+	if t.Kind() == reflect.Pointer {
+		t = t.Elem()
+	}
+	return t.Name()
+}

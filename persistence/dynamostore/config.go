@@ -1,0 +1,114 @@
+package dynamostore
+
+import (
+	"errors"
+	"fmt"
+	"reflect"
+)
+
+// Config describes the table. Only Table is required.
+type Config struct {
+	// Table is the table's name or ARN. Required.
+	Table string
+
+	// Attributes are the names of the record's attributes.
+	Attributes Attributes
+
+	// PartitionValue is the fixed partition key value of a table with a sort
+	// key, such as the application's name: the idempotency key is then the sort
+	// key. Required if Attributes.SortKey is set, and only then.
+	PartitionValue string
+}
+
+// Attributes are the names of a record's attributes; empty fields take their
+// defaults. Reserved words are fine, equal names are not.
+type Attributes struct {
+	// Key is the partition key. Defaults to "idempotency_key".
+	Key string
+	// SortKey is the sort key of a table that has one. Defaults to none.
+	SortKey string
+	// Status defaults to "status".
+	Status string
+	// Owner defaults to "owner".
+	Owner string
+	// LeaseUntil defaults to "lease_until".
+	LeaseUntil string
+	// ExpireAt is the table's TTL attribute. Defaults to "expire_at".
+	ExpireAt string
+	// Fingerprint defaults to "fingerprint".
+	Fingerprint string
+	// Result defaults to "result".
+	Result string
+	// ResultEncoding defaults to "result_encoding".
+	ResultEncoding string
+	// Steps defaults to "steps".
+	Steps string
+	// Attempt defaults to "attempt".
+	Attempt string
+	// Version defaults to "version".
+	Version string
+}
+
+var defaultAttributes = Attributes{
+	Key:            "idempotency_key",
+	Status:         "status",
+	Owner:          "owner",
+	LeaseUntil:     "lease_until",
+	ExpireAt:       "expire_at",
+	Fingerprint:    "fingerprint",
+	Result:         "result",
+	ResultEncoding: "result_encoding",
+	Steps:          "steps",
+	Attempt:        "attempt",
+	Version:        "version",
+}
+
+// ErrConfig matches every fault that [New] finds in a Config.
+var ErrConfig = errors.New("dynamostore: invalid configuration")
+
+func (a Attributes) withDefaults() Attributes {
+	names, defaults := reflect.ValueOf(&a).Elem(), reflect.ValueOf(defaultAttributes)
+	for i := range names.NumField() {
+		if names.Field(i).String() == "" {
+			names.Field(i).Set(defaults.Field(i))
+		}
+	}
+	return a
+}
+
+// check returns all that is wrong with a config whose defaults are filled in.
+func (c Config) check() error {
+	var faults []error
+	if c.Table == "" {
+		faults = append(faults, fmt.Errorf("%w: Table is missing", ErrConfig))
+	}
+	if (c.Attributes.SortKey == "") != (c.PartitionValue == "") {
+		faults = append(faults, fmt.Errorf("%w: Attributes.SortKey (%q) and PartitionValue (%q) go together", ErrConfig, c.Attributes.SortKey, c.PartitionValue))
+	}
+	if len(c.PartitionValue) > maxPartitionKey {
+		faults = append(faults, fmt.Errorf("%w: PartitionValue has %d bytes, DynamoDB allows %d", ErrConfig, len(c.PartitionValue), maxPartitionKey))
+	}
+	fieldOf := make(map[string]string)
+	names := reflect.ValueOf(c.Attributes)
+	for i := range names.NumField() {
+		field, name := names.Type().Field(i).Name, names.Field(i).String()
+		switch other, taken := fieldOf[name]; {
+		case name == "":
+		case taken:
+			faults = append(faults, fmt.Errorf("%w: Attributes.%s and Attributes.%s are both %q", ErrConfig, other, field, name))
+		case len(name) > maxAttributeName:
+			faults = append(faults, fmt.Errorf("%w: Attributes.%s has %d bytes, the limit is %d", ErrConfig, field, len(name), maxAttributeName))
+		default:
+			fieldOf[name] = field
+		}
+	}
+	return errors.Join(faults...)
+}
+
+// DynamoDB's limits, from its developer guide ("Quotas").
+const (
+	maxItem          = 400 << 10 // bytes, names included
+	maxPartitionKey  = 2048      // bytes
+	maxSortKey       = 1024      // bytes
+	maxAttributeName = 255       // bytes; the limit of key attributes, kept for all
+)

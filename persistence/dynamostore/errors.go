@@ -1,0 +1,98 @@
+package dynamostore
+
+import (
+	"errors"
+	"slices"
+	"strings"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+	"github.com/aws/smithy-go"
+
+	"github.com/ikkai-go/idempotency/persistence"
+)
+
+// errContended ends an operation whose record kept changing under it.
+var errContended = errors.New("the record kept changing")
+
+// fault translates what a request came back with.
+func fault(op string, err error) error {
+	if err == nil {
+		return nil
+	}
+	if tooLarge(err) {
+		return errors.Join(persistence.ErrTooLarge, err)
+	}
+	return &persistence.Fault{Op: op, Retryable: retryable(err), Err: err}
+}
+
+// conditionFailed tells whether a write was refused by its condition, and
+// returns the item in its way if the endpoint says so. A transaction reports the
+// same thing as one of its reasons.
+func conditionFailed(err error) (item, bool) {
+	var failed *types.ConditionalCheckFailedException
+	if errors.As(err, &failed) {
+		return failed.Item, true
+	}
+	for _, reason := range cancellationReasons(err) {
+		if aws.ToString(reason.Code) == "ConditionalCheckFailed" {
+			return reason.Item, true
+		}
+	}
+	return nil, false
+}
+
+func cancellationReasons(err error) []types.CancellationReason {
+	var canceled *types.TransactionCanceledException
+	if errors.As(err, &canceled) {
+		return canceled.CancellationReasons
+	}
+	return nil
+}
+
+// busyCodes are the errors, and the cancellation reasons, of a table that would
+// serve the same request a moment later. The request was not applied.
+var busyCodes = []string{
+	"TransactionConflict", "TransactionConflictException",
+	"TransactionInProgressException",
+	"ReplicatedWriteConflictException",
+	"ProvisionedThroughputExceeded", "ProvisionedThroughputExceededException",
+	"ThrottlingError", "ThrottlingException", "Throttling",
+	"RequestLimitExceeded",
+}
+
+func busy(err error) bool {
+	if _, failed := conditionFailed(err); failed {
+		return false
+	}
+	isBusy := func(r types.CancellationReason) bool { return slices.Contains(busyCodes, aws.ToString(r.Code)) }
+	if slices.ContainsFunc(cancellationReasons(err), isBusy) {
+		return true
+	}
+	var failure smithy.APIError
+	return errors.As(err, &failure) && slices.Contains(busyCodes, failure.ErrorCode())
+}
+
+// retryable tells whether the same request may succeed later. DynamoDB's refusals
+// (permissions, no such table, validation) come as faults of the client; whatever
+// else happens may have other reasons by the next time.
+func retryable(err error) bool {
+	if errors.Is(err, persistence.ErrUnreadable) {
+		return false
+	}
+	if busy(err) {
+		return true
+	}
+	var failure smithy.APIError
+	return !errors.As(err, &failure) || failure.ErrorFault() != smithy.FaultClient
+}
+
+// tooLarge recognises DynamoDB's refusal of an item over its size limit, for the
+// few bytes that the reckoning before the call leaves open. There is no code of
+// its own for it, only "Item size has exceeded the maximum allowed size" and, for
+// updates, "Item size to update has exceeded the maximum allowed size".
+func tooLarge(err error) bool {
+	var failure smithy.APIError
+	return errors.As(err, &failure) && failure.ErrorCode() == "ValidationException" &&
+		strings.HasPrefix(strings.ToLower(failure.ErrorMessage()), "item size ")
+}

@@ -1,0 +1,289 @@
+package dynamostore
+
+import (
+	"fmt"
+	"math"
+	"strconv"
+	"time"
+	"unicode/utf8"
+
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+
+	"github.com/ikkai-go/idempotency/persistence"
+)
+
+const (
+	// version of the record's format.
+	version = 1
+	// encodingOmitted marks a result that could not be stored.
+	encodingOmitted = "omitted"
+	// inProgress is what Powertools writes for PROCESSING.
+	inProgress = "INPROGRESS"
+)
+
+// schema translates between records and items.
+type schema struct {
+	attr      Attributes
+	partition types.AttributeValue // of a composite table
+	nameOf    map[string]string    // placeholder to attribute name
+}
+
+func newSchema(c Config) schema {
+	a := c.Attributes
+	s := schema{attr: a, nameOf: map[string]string{
+		phKey:         a.Key,
+		phStatus:      a.Status,
+		phOwner:       a.Owner,
+		phLease:       a.LeaseUntil,
+		phExpire:      a.ExpireAt,
+		phFingerprint: a.Fingerprint,
+		phResult:      a.Result,
+		phEncoding:    a.ResultEncoding,
+		phSteps:       a.Steps,
+		phAttempt:     a.Attempt,
+	}}
+	if a.SortKey != "" {
+		s.partition = text(c.PartitionValue)
+	}
+	return s
+}
+
+// names returns the ExpressionAttributeNames of some placeholders. DynamoDB
+// refuses names that an expression does not use.
+func (s *schema) names(placeholders ...string) map[string]string {
+	names := make(map[string]string, len(placeholders)+1)
+	for _, p := range placeholders {
+		names[p] = s.nameOf[p]
+	}
+	return names
+}
+
+// key returns the primary key of a record.
+func (s *schema) key(key string) item {
+	if s.partition == nil {
+		return item{s.attr.Key: text(key)}
+	}
+	return item{s.attr.Key: s.partition, s.attr.SortKey: text(key)}
+}
+
+func (s *schema) maxKey() int {
+	if s.partition == nil {
+		return maxPartitionKey
+	}
+	return maxSortKey
+}
+
+// encode returns the item of a PROCESSING record.
+func (s *schema) encode(r persistence.Record) item {
+	i := s.key(r.Key)
+	i[s.attr.Status] = text(string(r.Status))
+	i[s.attr.Owner] = text(r.Owner)
+	i[s.attr.LeaseUntil] = number(millis(r.LeaseUntil))
+	i[s.attr.ExpireAt] = number(seconds(r.ExpiresAt))
+	i[s.attr.Attempt] = number(int64(r.Attempt))
+	i[s.attr.Version] = number(version)
+	if r.Fingerprint != "" {
+		i[s.attr.Fingerprint] = text(r.Fingerprint)
+	}
+	return i
+}
+
+// decode returns the record of an item, whoever wrote it. What it can't
+// understand, and what a newer format may mean, is refused: a guess could run an
+// operation twice.
+func (s *schema) decode(i item) (persistence.Record, error) {
+	r := persistence.Record{
+		Status:      s.status(i),
+		Owner:       s.owner(i),
+		Fingerprint: textOf(i[s.attr.Fingerprint]),
+		Attempt:     s.attempt(i),
+	}
+	if r.Key = textOf(i[s.attr.Key]); s.partition != nil {
+		r.Key = textOf(i[s.attr.SortKey])
+	}
+	if v, written := numberOf(i[s.attr.Version]); written && v > version {
+		return r, fmt.Errorf("%w: %s has format %d, this library knows %d", persistence.ErrUnreadable, r.Key, v, version)
+	}
+	if ms, ok := numberOf(i[s.attr.LeaseUntil]); ok && r.Status == persistence.StatusProcessing {
+		r.LeaseUntil = time.UnixMilli(ms)
+	}
+	if sec, ok := numberOf(i[s.attr.ExpireAt]); ok {
+		r.ExpiresAt = time.Unix(sec, 0)
+	}
+	switch r.Status {
+	case persistence.StatusProcessing, persistence.StatusPartial:
+	case persistence.StatusCompleted, persistence.StatusFailed:
+		var err error
+		if r.Result, r.ResultOmitted, err = s.result(i); err != nil {
+			return r, fmt.Errorf("%w: %s: %w", persistence.ErrUnreadable, r.Key, err)
+		}
+	default:
+		return r, fmt.Errorf("%w: %s has the status %q", persistence.ErrUnreadable, r.Key, r.Status)
+	}
+	steps, err := s.steps(i)
+	if err != nil {
+		return r, fmt.Errorf("%w: %s: %w", persistence.ErrUnreadable, r.Key, err)
+	}
+	r.Steps = steps
+	return r, nil
+}
+
+func (s *schema) owner(i item) string { return textOf(i[s.attr.Owner]) }
+
+func (s *schema) status(i item) persistence.Status {
+	if status := textOf(i[s.attr.Status]); status != inProgress {
+		return persistence.Status(status)
+	}
+	return persistence.StatusProcessing
+}
+
+func (s *schema) attempt(i item) int {
+	n, _ := numberOf(i[s.attr.Attempt])
+	return int(max(0, min(n, math.MaxInt32)))
+}
+
+func (s *schema) result(i item) (result []byte, omitted bool, err error) {
+	switch encoding := textOf(i[s.attr.ResultEncoding]); encoding {
+	case "":
+	case encodingOmitted:
+		return nil, true, nil
+	default:
+		return nil, false, fmt.Errorf("the result has the encoding %q", encoding)
+	}
+	stored, exists := i[s.attr.Result]
+	if !exists {
+		return nil, true, nil
+	}
+	result, ok := contentOf(stored)
+	if !ok {
+		return nil, false, fmt.Errorf("the result is a %T", stored)
+	}
+	return result, false, nil
+}
+
+func (s *schema) hasSteps(i item) bool {
+	_, exists := i[s.attr.Steps]
+	return exists
+}
+
+func (s *schema) steps(i item) (map[string][]byte, error) {
+	stored, exists := i[s.attr.Steps]
+	if !exists {
+		return nil, nil
+	}
+	m, ok := stored.(*types.AttributeValueMemberM)
+	if !ok {
+		return nil, fmt.Errorf("the steps are a %T", stored)
+	}
+	steps := make(map[string][]byte, len(m.Value))
+	for name, value := range m.Value {
+		if steps[name], ok = contentOf(value); !ok {
+			return nil, fmt.Errorf("the step %q is a %T", name, value)
+		}
+	}
+	return steps, nil
+}
+
+// size is how large a record's item is for DynamoDB, in bytes: the lengths of
+// names and values, with the rules of its developer guide ("Item sizes and
+// formats"). The attempt counts as small; it is not known to everybody who asks.
+func (s *schema) size(r persistence.Record) int {
+	n := len(s.attr.Key) + len(r.Key) +
+		len(s.attr.Status) + len(r.Status) +
+		len(s.attr.Owner) + len(r.Owner) +
+		len(s.attr.ExpireAt) + sizeOf(seconds(r.ExpiresAt)) +
+		len(s.attr.Attempt) + sizeOf(1) +
+		len(s.attr.Version) + sizeOf(version)
+	if partition, composite := s.partition.(*types.AttributeValueMemberS); composite {
+		n += len(s.attr.SortKey) + len(partition.Value)
+	}
+	if r.Status == persistence.StatusProcessing {
+		n += len(s.attr.LeaseUntil) + sizeOf(millis(r.LeaseUntil))
+	}
+	if r.Fingerprint != "" {
+		n += len(s.attr.Fingerprint) + len(r.Fingerprint)
+	}
+	switch {
+	case r.ResultOmitted:
+		n += len(s.attr.ResultEncoding) + len(encodingOmitted)
+	case r.Status.Finished():
+		n += len(s.attr.Result) + len(r.Result)
+	}
+	if len(r.Steps) > 0 {
+		n += len(s.attr.Steps) + 3
+		for name, output := range r.Steps {
+			n += len(name) + len(output) + 1
+		}
+	}
+	return n
+}
+
+// sizeOf is the size of a number: a byte for each two digits, and one more.
+func sizeOf(n int64) int {
+	digits := 1
+	for ; n >= 10; n /= 10 {
+		digits++
+	}
+	return (digits+1)/2 + 1
+}
+
+// millis and seconds round up, so that a lease or a record never ends early.
+func millis(t time.Time) int64 {
+	return t.Add(time.Millisecond - 1).UnixMilli()
+}
+
+func seconds(t time.Time) int64 {
+	return t.Add(time.Second - 1).Unix()
+}
+
+func text(s string) types.AttributeValue { return &types.AttributeValueMemberS{Value: s} }
+
+func textOf(v types.AttributeValue) string {
+	if s, ok := v.(*types.AttributeValueMemberS); ok {
+		return s.Value
+	}
+	return ""
+}
+
+func number(n int64) types.AttributeValue {
+	return &types.AttributeValueMemberN{Value: strconv.FormatInt(n, 10)}
+}
+
+// numberOf returns a whole number, rounded down and limited to what a time can
+// hold; false for what is no number. DynamoDB's numbers go to 1e125.
+func numberOf(v types.AttributeValue) (int64, bool) {
+	n, ok := v.(*types.AttributeValueMemberN)
+	if !ok {
+		return 0, false
+	}
+	if whole, err := strconv.ParseInt(n.Value, 10, 64); err == nil {
+		return max(-maxTime, min(whole, maxTime)), true
+	}
+	f, err := strconv.ParseFloat(n.Value, 64)
+	if math.IsNaN(f) || err != nil && !math.IsInf(f, 0) {
+		return 0, false
+	}
+	return int64(max(-maxTime, min(math.Floor(f), maxTime))), true
+}
+
+// maxTime keeps times within what time.Time can compare, in either unit.
+const maxTime = 1 << 50
+
+// content is the value of a result or a step: readable where it is text.
+func content(b []byte) types.AttributeValue {
+	if utf8.Valid(b) {
+		return text(string(b))
+	}
+	return &types.AttributeValueMemberB{Value: b}
+}
+
+func contentOf(v types.AttributeValue) ([]byte, bool) {
+	switch v := v.(type) {
+	case *types.AttributeValueMemberS:
+		return []byte(v.Value), true
+	case *types.AttributeValueMemberB:
+		return v.Value, true
+	default:
+		return nil, false
+	}
+}

@@ -1,0 +1,198 @@
+package dynamostore
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+
+	"github.com/ikkai-go/idempotency/persistence"
+)
+
+// API is what the store needs of a DynamoDB client. *dynamodb.Client has it, and
+// so do DAX clients.
+type API interface {
+	PutItem(context.Context, *dynamodb.PutItemInput, ...func(*dynamodb.Options)) (*dynamodb.PutItemOutput, error)
+	UpdateItem(context.Context, *dynamodb.UpdateItemInput, ...func(*dynamodb.Options)) (*dynamodb.UpdateItemOutput, error)
+	DeleteItem(context.Context, *dynamodb.DeleteItemInput, ...func(*dynamodb.Options)) (*dynamodb.DeleteItemOutput, error)
+	GetItem(context.Context, *dynamodb.GetItemInput, ...func(*dynamodb.Options)) (*dynamodb.GetItemOutput, error)
+}
+
+// Store keeps records in a DynamoDB table. It is immutable and safe for
+// concurrent use; one store serves any number of operations.
+type Store struct {
+	api    API
+	table  *string
+	schema schema
+}
+
+var (
+	_ persistence.Store        = (*Store)(nil)
+	_ persistence.Checkpointer = (*Store)(nil)
+	_ persistence.Reader       = (*Store)(nil)
+)
+
+// New returns a store on the table that config describes. It joins all faults of
+// the config into one error ([ErrConfig]), and sends no request.
+func New(api API, config Config) (*Store, error) {
+	if api == nil {
+		return nil, fmt.Errorf("%w: no client", ErrConfig)
+	}
+	config.Attributes = config.Attributes.withDefaults()
+	if err := config.check(); err != nil {
+		return nil, err
+	}
+	return &Store{api: api, table: aws.String(config.Table), schema: newSchema(config)}, nil
+}
+
+type item = map[string]types.AttributeValue
+
+// maxRounds bounds how often an acquire starts over because the record changed
+// between two of its requests. Every round lost is a round that somebody else
+// has won.
+const maxRounds = 8
+
+// Acquire implements [persistence.Store].
+func (s *Store) Acquire(ctx context.Context, c persistence.Claim) (persistence.Record, error) {
+	if err := c.Check(); err != nil {
+		return persistence.Record{}, err
+	}
+	if limit := s.schema.maxKey(); len(c.Key) > limit {
+		return persistence.Record{}, fmt.Errorf("%w: the key has %d bytes, the table allows %d", persistence.ErrInvalid, len(c.Key), limit)
+	}
+	var found item // what is known to be there: nothing yet
+	for range maxRounds {
+		record, verdict, err := s.judge(c, found)
+		if err != nil {
+			return persistence.Record{}, fault("acquire", err)
+		}
+		var write *conditional
+		switch verdict {
+		case persistence.Vacant:
+			record = c.Fresh()
+			write = s.insert(c)
+		case persistence.Stale:
+			record = c.TakeOver(record)
+			write = s.takeOver(c, found)
+		default:
+			return record, nil
+		}
+		applied := false
+		if applied, found, err = s.apply(ctx, write); err != nil {
+			return persistence.Record{}, fault("acquire", err)
+		}
+		if applied {
+			return record, nil
+		}
+	}
+	return persistence.Record{}, fault("acquire", errContended)
+}
+
+// judge decides about the item that was found under the claim's key.
+func (s *Store) judge(c persistence.Claim, found item) (persistence.Record, persistence.Verdict, error) {
+	if found == nil {
+		return persistence.Record{}, persistence.Vacant, nil
+	}
+	record, err := s.schema.decode(found)
+	if err != nil {
+		return record, persistence.Held, err
+	}
+	return record, c.Judge(record), nil
+}
+
+// Complete implements [persistence.Store].
+func (s *Store) Complete(ctx context.Context, l persistence.Lease, o persistence.Outcome) error {
+	if err := errors.Join(l.Check(), o.Check()); err != nil {
+		return err
+	}
+	if s.schema.size(o.Of(l)) > maxItem {
+		return persistence.ErrTooLarge
+	}
+	applied, found, err := s.apply(ctx, s.complete(l, o))
+	if err != nil {
+		return fault("complete", err)
+	}
+	if applied || s.schema.owner(found) == l.Owner && s.schema.status(found).Finished() {
+		return nil
+	}
+	return persistence.ErrLeaseLost
+}
+
+// Release implements [persistence.Store].
+func (s *Store) Release(ctx context.Context, l persistence.Lease) error {
+	if err := l.Check(); err != nil {
+		return err
+	}
+	write := s.remove(l)
+	if len(l.Steps) > 0 {
+		write = s.suspend(l)
+	}
+	for range maxRounds {
+		applied, found, err := s.apply(ctx, write)
+		switch {
+		case err != nil:
+			return fault("release", err)
+		case applied, found == nil:
+			return nil
+		case s.schema.owner(found) != l.Owner:
+			return persistence.ErrLeaseLost
+		case s.schema.status(found) == persistence.StatusPartial:
+			return nil
+		case s.schema.status(found) != persistence.StatusProcessing:
+			return persistence.ErrLeaseLost
+		}
+		write = s.suspend(l) // there are steps that the lease does not know of
+	}
+	return fault("release", errContended)
+}
+
+// Checkpoint implements [persistence.Checkpointer].
+func (s *Store) Checkpoint(ctx context.Context, l persistence.Lease, step string, output []byte) error {
+	if err := l.Check(); err != nil {
+		return err
+	}
+	if step == "" {
+		return fmt.Errorf("%w: a step without a name", persistence.ErrInvalid)
+	}
+	record := persistence.Record{Key: l.Key, Owner: l.Owner, Fingerprint: l.Fingerprint, Status: persistence.StatusProcessing, Steps: l.Steps}
+	if s.schema.size(record)+len(step)+len(output) > maxItem {
+		return persistence.ErrTooLarge
+	}
+	write := s.firstStep(l, step, output)
+	if len(l.Steps) > 0 {
+		write = s.furtherStep(l, step, output)
+	}
+	for range maxRounds {
+		applied, found, err := s.apply(ctx, write)
+		switch {
+		case err != nil:
+			return fault("checkpoint", err)
+		case applied:
+			return nil
+		case s.schema.owner(found) != l.Owner, s.schema.status(found) != persistence.StatusProcessing:
+			return persistence.ErrLeaseLost
+		case s.schema.hasSteps(found):
+			write = s.furtherStep(l, step, output)
+		default:
+			write = s.firstStep(l, step, output)
+		}
+	}
+	return fault("checkpoint", errContended)
+}
+
+// Read implements [persistence.Reader] with an eventually consistent read: a
+// finished record never changes, so a stale answer costs a write at worst.
+func (s *Store) Read(ctx context.Context, key string) (persistence.Record, bool, error) {
+	found, err := s.get(ctx, key, aws.Bool(false))
+	if err != nil || found == nil {
+		return persistence.Record{}, false, fault("read", err)
+	}
+	record, err := s.schema.decode(found)
+	if err != nil {
+		return persistence.Record{}, false, fault("read", err)
+	}
+	return record, true, nil
+}
