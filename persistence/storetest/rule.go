@@ -1,0 +1,137 @@
+package storetest
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"testing"
+
+	"github.com/ikkai-go/idempotency/persistence"
+)
+
+// Rule is one promise of the contract, in a form that can be run.
+type Rule struct {
+	// Name of the rule, such as "complete/owner-only": the subject and, after a
+	// slash, what is demanded of it. Unique.
+	Name string
+	// Doc says in a sentence or two what a store must do.
+	Doc string
+	// Needs is what a store must be able to do for the rule to mean anything.
+	Needs Need
+	// Check returns nil where the store keeps the rule, and otherwise an error
+	// that says what was expected and what was seen. The error wraps
+	// [ErrNotApplicable] where the store can't do what the rule needs.
+	//
+	// A check uses keys of its own, so any number of checks may run at the same
+	// time on one store.
+	Check func(ctx context.Context, store persistence.Store) error
+}
+
+// Need is an ability that a rule asks of a store besides those of
+// [persistence.Store].
+type Need int
+
+const (
+	// NeedsNothing marks a rule for every store.
+	NeedsNothing Need = iota
+	// NeedsCheckpointer marks a rule for a [persistence.Checkpointer].
+	NeedsCheckpointer
+	// NeedsReader marks a rule for a [persistence.Reader].
+	NeedsReader
+	// NeedsPlanter marks a rule for a [Planter].
+	NeedsPlanter
+)
+
+// String returns the name of the interface that is needed.
+func (n Need) String() string {
+	switch n {
+	case NeedsCheckpointer:
+		return "persistence.Checkpointer"
+	case NeedsReader:
+		return "persistence.Reader"
+	case NeedsPlanter:
+		return "storetest.Planter"
+	default:
+		return "persistence.Store"
+	}
+}
+
+func (n Need) metBy(store persistence.Store) bool {
+	met := true
+	switch n {
+	case NeedsCheckpointer:
+		_, met = store.(persistence.Checkpointer)
+	case NeedsReader:
+		_, met = store.(persistence.Reader)
+	case NeedsPlanter:
+		_, met = store.(Planter)
+	}
+	return met
+}
+
+// Planter is a store under test into which any record can be put, also one that
+// no Acquire writes: without a lease, because another toolkit wrote it, or
+// without an owner. It is for tests only; no store needs it in production.
+type Planter interface {
+	// Plant writes the record as it is, in place of any other under its key. A
+	// zero time or an empty owner is written as absent.
+	Plant(ctx context.Context, r persistence.Record) error
+}
+
+// ErrNotApplicable is wrapped by the error of a check on a store that has not
+// what the rule needs, whether by its type or by an [errors.ErrUnsupported].
+var ErrNotApplicable = errors.New("storetest: the rule is not applicable")
+
+// Rules returns all rules, in the order in which they read best.
+func Rules() []Rule {
+	return slices.Concat(
+		acquireRules(),
+		leaseRules(),
+		takeOverRules(),
+		fingerprintRules(),
+		expiryRules(),
+		completeRules(),
+		releaseRules(),
+		stepRules(),
+		zombieRules(),
+		resultRules(),
+		isolationRules(),
+		raceRules(),
+		contextRules(),
+		readRules(),
+	)
+}
+
+// Run checks every rule in a subtest of its own. The function is called once
+// for each rule; it may open a new store or return the same one every time.
+func Run(t *testing.T, newStore func(t *testing.T) persistence.Store) {
+	t.Helper()
+	for _, rule := range Rules() {
+		t.Run(rule.Name, func(t *testing.T) {
+			err := rule.Check(t.Context(), newStore(t))
+			switch {
+			case errors.Is(err, ErrNotApplicable):
+				t.Skipf("NOT CHECKED: %v", err)
+			case err != nil:
+				t.Errorf("%s\nThe store does otherwise: %v", rule.Doc, err)
+			}
+		})
+	}
+}
+
+// rule makes a Rule of a story on a stage.
+func rule(name string, needs Need, doc string, story func(s *stage)) Rule {
+	check := func(ctx context.Context, store persistence.Store) error {
+		if !needs.metBy(store) {
+			return fmt.Errorf("%w: %T is no %v", ErrNotApplicable, store, needs)
+		}
+		s := newStage(ctx, store, name)
+		story(s)
+		if needs != NeedsNothing && errors.Is(s.err, errors.ErrUnsupported) {
+			return fmt.Errorf("%w: %T is a %v, but answers: %w", ErrNotApplicable, store, needs, errors.ErrUnsupported)
+		}
+		return s.err
+	}
+	return Rule{Name: name, Doc: doc, Needs: needs, Check: check}
+}

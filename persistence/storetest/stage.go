@@ -1,0 +1,279 @@
+package storetest
+
+import (
+	"bytes"
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"maps"
+	"strings"
+	"time"
+
+	"github.com/ikkai-go/idempotency/persistence"
+)
+
+// All rules play on one day in the year 2100. A quarter of a second past the
+// whole one, so that a store which confuses seconds and milliseconds is seen.
+var start = time.Date(2100, time.January, 1, 0, 0, 0, 250e6, time.UTC)
+
+const (
+	leaseLength  = 30*time.Second + 500*time.Millisecond
+	recordLength = time.Hour
+)
+
+// leaseOver is the first moment at which the lease of r has ended.
+func leaseOver(r persistence.Record) time.Time { return r.LeaseUntil.Add(time.Millisecond) }
+
+// expired is the first moment at which r counts as absent.
+func expired(r persistence.Record) time.Time {
+	return r.ExpiresAt.Truncate(time.Second).Add(time.Second)
+}
+
+// stage is where a rule plays: a store, a key that nobody else uses, and the
+// first thing that went wrong. After that nothing counts any more, so that a
+// story can be told without an if after every sentence.
+type stage struct {
+	ctx   context.Context
+	store persistence.Store
+	rule  string
+	key   string
+	nonce string
+	looks int
+	err   error
+}
+
+func newStage(ctx context.Context, store persistence.Store, rule string) *stage {
+	nonce := rand.Text()[:12]
+	return &stage{ctx: ctx, store: store, rule: rule, key: "storetest/" + rule + "/" + nonce, nonce: nonce}
+}
+
+// scene plays a part of the story under a key of its own. Its name says in the
+// error which part it was.
+func (s *stage) scene(name string, play func(s *stage)) {
+	if s.err != nil {
+		return
+	}
+	part := newStage(s.ctx, s.store, s.rule)
+	play(part)
+	if part.err != nil {
+		s.fail("%s: %w", name, part.err)
+	}
+}
+
+func (s *stage) fail(format string, args ...any) {
+	if s.err == nil {
+		s.err = fmt.Errorf(format, args...)
+	}
+}
+
+// claim is how owner asks for the key at now.
+func (s *stage) claim(owner string, now time.Time) persistence.Claim {
+	return persistence.Claim{
+		Key:         s.key,
+		Owner:       s.owner(owner),
+		Fingerprint: "of the payload",
+		Now:         now,
+		LeaseUntil:  now.Add(leaseLength).Truncate(time.Millisecond),
+		ExpiresAt:   now.Add(recordLength).Truncate(time.Second),
+	}
+}
+
+// owner makes a name a token that no other key has seen.
+func (s *stage) owner(name string) string { return name + "-" + s.nonce }
+
+// lease is what somebody would show who never acquired the key.
+func (s *stage) lease(owner string) persistence.Lease {
+	return persistence.Lease{Key: s.key, Owner: s.owner(owner), Fingerprint: "of the payload"}
+}
+
+// gets demands that the claim is answered with a record, and returns the answer.
+func (s *stage) gets(c persistence.Claim, want persistence.Record) persistence.Record {
+	got, err := s.store.Acquire(s.ctx, c)
+	if err != nil {
+		s.fail("the claim of %s at %s: %w", c.Owner, clock(c.Now), err)
+		return got
+	}
+	if diff := differences(want, got); diff != "" {
+		s.fail("the claim of %s at %s is answered with another record:\n%s", c.Owner, clock(c.Now), diff)
+	}
+	return got
+}
+
+// acquires demands that owner gets a new record.
+func (s *stage) acquires(owner string, now time.Time) persistence.Record {
+	c := s.claim(owner, now)
+	return s.gets(c, c.Fresh())
+}
+
+// takesOver demands that owner gets a stale record at the first moment at which
+// its lease has ended.
+func (s *stage) takesOver(owner string, stale persistence.Record) persistence.Record {
+	c := s.claim(owner, leaseOver(stale))
+	return s.gets(c, c.TakeOver(stale))
+}
+
+// sees demands that the store holds a record at now, before it expires. The
+// claim that asks can get no record that exists: it comes with another
+// fingerprint. So the look stays one where a lease is misjudged.
+func (s *stage) sees(now time.Time, want persistence.Record) {
+	if s.err != nil {
+		return
+	}
+	s.looks++
+	s.gets(s.other(fmt.Sprint("onlooker", s.looks), now), want)
+}
+
+// isVacant demands that the store holds no record, by making one.
+func (s *stage) isVacant(now time.Time) { s.acquires("newcomer", now) }
+
+// completes demands that the owner of r can end the operation, and returns what
+// the record then is.
+func (s *stage) completes(r persistence.Record, o persistence.Outcome) persistence.Record {
+	s.ok("complete by "+r.Owner, s.store.Complete(s.ctx, r.Lease(), o))
+	return completed(r, o)
+}
+
+// completed is what an outcome makes of a record.
+func completed(r persistence.Record, o persistence.Outcome) persistence.Record {
+	done := o.Of(r.Lease())
+	done.Attempt = r.Attempt
+	return done
+}
+
+// releases demands that the owner of r can give it up.
+func (s *stage) releases(r persistence.Record) {
+	s.ok("release by "+r.Owner, s.store.Release(s.ctx, r.Lease()))
+}
+
+// givesUp makes r partial: the owner finishes a step and releases.
+func (s *stage) givesUp(r persistence.Record) persistence.Record {
+	s.ok("checkpoint by "+r.Owner, s.checkpoint(r.Lease(), "reserve", []byte("box 7")))
+	s.releases(r)
+	return partial(with(r, "reserve", "box 7"))
+}
+
+// partial is what Release makes of a record with steps.
+func partial(r persistence.Record) persistence.Record {
+	r.Status = persistence.StatusPartial
+	r.LeaseUntil = time.Time{}
+	return r
+}
+
+// with returns r with one more step.
+func with(r persistence.Record, step, output string) persistence.Record {
+	r = r.Clone()
+	if r.Steps == nil {
+		r.Steps = make(map[string][]byte)
+	}
+	r.Steps[step] = []byte(output)
+	return r
+}
+
+func (s *stage) checkpoint(l persistence.Lease, step string, output []byte) error {
+	return s.store.(persistence.Checkpointer).Checkpoint(s.ctx, l, step, output)
+}
+
+func (s *stage) plants(r persistence.Record) {
+	s.ok("plant", s.store.(Planter).Plant(s.ctx, r))
+}
+
+// ok demands success.
+func (s *stage) ok(what string, err error) {
+	if err != nil {
+		s.fail("%s: want no error, got: %w", what, err)
+	}
+}
+
+// refused demands an error.
+func (s *stage) refused(what string, got, want error) {
+	if !errors.Is(got, want) {
+		s.fail("%s: want the error %q, got: %w", what, want, orNone(got))
+	}
+}
+
+// lost demands ErrLeaseLost.
+func (s *stage) lost(what string, err error) { s.refused(what, err, persistence.ErrLeaseLost) }
+
+var errNone = errors.New("no error")
+
+func orNone(err error) error {
+	if err == nil {
+		return errNone
+	}
+	return err
+}
+
+func success(result string) persistence.Outcome {
+	return persistence.Outcome{
+		Status:    persistence.StatusCompleted,
+		Result:    []byte(result),
+		ExpiresAt: start.Add(2 * recordLength).Truncate(time.Second),
+	}
+}
+
+func failure(result string) persistence.Outcome {
+	o := success(result)
+	o.Status = persistence.StatusFailed
+	return o
+}
+
+func withoutResult() persistence.Outcome {
+	o := success("")
+	o.ResultOmitted = true
+	return o
+}
+
+// differences compares what the contract says about records, in the units it
+// says it in; it is empty where there are none. Of a finished record the lease
+// and the steps no longer matter, and its attempts need not be known.
+func differences(want, got persistence.Record) string {
+	var lines strings.Builder
+	compare := func(field string, same bool, want, got any) {
+		if !same {
+			fmt.Fprintf(&lines, "\t%s: want %v, got %v\n", field, want, got)
+		}
+	}
+	compare("Key", want.Key == got.Key, want.Key, got.Key)
+	compare("Status", want.Status == got.Status, want.Status, got.Status)
+	compare("Owner", want.Owner == got.Owner, want.Owner, got.Owner)
+	compare("ExpiresAt", want.ExpiresAt.Unix() == got.ExpiresAt.Unix(), clock(want.ExpiresAt), clock(got.ExpiresAt))
+	compare("Fingerprint", want.Fingerprint == got.Fingerprint, quote(want.Fingerprint), quote(got.Fingerprint))
+	compare("Result", bytes.Equal(want.Result, got.Result), quote(want.Result), quote(got.Result))
+	compare("ResultOmitted", want.ResultOmitted == got.ResultOmitted, want.ResultOmitted, got.ResultOmitted)
+	if want.Status.Finished() {
+		compare("Attempt", got.Attempt == 0 || want.Attempt == got.Attempt, want.Attempt, got.Attempt)
+		return lines.String()
+	}
+	if want.Status == persistence.StatusProcessing {
+		compare("LeaseUntil", want.LeaseUntil.UnixMilli() == got.LeaseUntil.UnixMilli(), clock(want.LeaseUntil), clock(got.LeaseUntil))
+	}
+	compare("Steps", maps.EqualFunc(want.Steps, got.Steps, bytes.Equal), stepList(want.Steps), stepList(got.Steps))
+	compare("Attempt", want.Attempt == got.Attempt, want.Attempt, got.Attempt)
+	return lines.String()
+}
+
+func clock(t time.Time) string {
+	if t.IsZero() {
+		return "never"
+	}
+	return t.UTC().Format(time.RFC3339Nano)
+}
+
+// quote shows text of any length in one line.
+func quote[T string | []byte](text T) string {
+	const enough = 60
+	if len(text) <= enough {
+		return fmt.Sprintf("%q", text)
+	}
+	return fmt.Sprintf("%q… (%d bytes)", text[:enough], len(text))
+}
+
+// stepList shows steps in the order of their names.
+func stepList(steps map[string][]byte) string {
+	shown := make(map[string]string, len(steps))
+	for name, output := range steps {
+		shown[name] = quote(output)
+	}
+	return fmt.Sprint(shown)
+}
