@@ -69,11 +69,14 @@ func (c *Cached) Acquire(ctx context.Context, claim Claim) (Record, error) {
 
 // Complete implements [Store].
 func (c *Cached) Complete(ctx context.Context, l Lease, o Outcome) error {
-	err := c.store.Complete(ctx, l, o)
-	if err == nil {
+	if err := c.store.Complete(ctx, l, o); err != nil {
+		return err
+	}
+	// Of two outcomes of one owner the store keeps the first, without an error.
+	if first, hit := c.recall(l.Key); !hit || first.Owner != l.Owner {
 		c.remember(o.Of(l))
 	}
-	return err
+	return nil
 }
 
 // Release implements [Store].
