@@ -1,6 +1,7 @@
 package dynamolocal
 
 import (
+	"fmt"
 	"maps"
 	"slices"
 )
@@ -33,23 +34,23 @@ type (
 func (in *batchWriteInput) subjects() []string { return slices.Sorted(maps.Keys(in.Requests)) }
 
 func (in *batchWriteInput) apply(c *call) (any, error) {
-	count := 0
-	for _, requests := range in.Requests {
-		count += len(requests)
-		if len(requests) == 0 {
-			return nil, errBatchLength("25")
-		}
-	}
-	switch {
-	case len(in.Requests) == 0:
-		return nil, errBatchLength("25")
-	case count > maxBatchWrites:
-		return nil, invalid("Too many items requested for the BatchWriteItem call")
+	if len(in.Requests) == 0 {
+		return nil, invalid("The requestItems parameter is required for BatchWriteItem")
 	}
 	var faults constraints
+	count := 0
+	for _, name := range in.subjects() {
+		requests := len(in.Requests[name])
+		count += requests
+		faults.add(requests < 1 || requests > maxBatchWrites, fmt.Sprintf("'{%s=[%d requests]}'", name, requests), "requestItems",
+			"Map value must satisfy constraint: [Member must have length less than or equal to 25, Member must have length greater than or equal to 1]")
+	}
 	checkEnum(&faults, in.ReturnConsumedCapacity, "returnConsumedCapacity", "INDEXES", "TOTAL", "NONE")
 	if err := faults.err(); err != nil {
 		return nil, err
+	}
+	if count > maxBatchWrites {
+		return nil, invalid("Too many items requested for the BatchWriteItem call")
 	}
 	var writes []write
 	for _, name := range in.subjects() {
@@ -81,11 +82,6 @@ func (in *batchWriteInput) apply(c *call) (any, error) {
 }
 
 var errDuplicateKeys = invalid("Provided list of item keys contains duplicates")
-
-func errBatchLength(most string) error {
-	return invalid("1 validation error detected: Value at 'requestItems' failed to satisfy constraint: "+
-		"Map value must satisfy constraint: [Member must have length less than or equal to %s, Member must have length greater than or equal to 1]", most)
-}
 
 func (r batchWrite) prepare(c *call, name string) (write, error) {
 	if (r.PutRequest == nil) == (r.DeleteRequest == nil) {
@@ -120,23 +116,24 @@ type (
 func (in *batchGetInput) subjects() []string { return slices.Sorted(maps.Keys(in.Requests)) }
 
 func (in *batchGetInput) apply(c *call) (any, error) {
-	count := 0
-	for _, r := range in.Requests {
-		count += len(r.Keys)
-		if len(r.Keys) == 0 {
-			return nil, errBatchLength("100")
-		}
-	}
-	switch {
-	case len(in.Requests) == 0:
-		return nil, errBatchLength("100")
-	case count > maxBatchReads:
-		return nil, invalid("Too many items requested for the BatchGetItem call")
+	if len(in.Requests) == 0 {
+		return nil, invalid("The requestItems parameter is required for BatchGetItem")
 	}
 	var faults constraints
+	count := 0
+	for _, name := range in.subjects() {
+		keys := len(in.Requests[name].Keys)
+		count += keys
+		member := "RequestItems." + name + ".member.Keys"
+		faults.add(keys < 1, notShown, member, "Member must have length greater than or equal to 1")
+		faults.add(keys > maxBatchReads, notShown, member, "Member must have length less than or equal to 100")
+	}
 	checkEnum(&faults, in.ReturnConsumedCapacity, "returnConsumedCapacity", "INDEXES", "TOTAL", "NONE")
 	if err := faults.err(); err != nil {
 		return nil, err
+	}
+	if count > maxBatchReads {
+		return nil, invalid("Too many items requested for the BatchGetItem call")
 	}
 	out := batchGetOutput{Responses: make(map[string][]wireItem), UnprocessedKeys: make(map[string]batchRead)}
 	size := 0

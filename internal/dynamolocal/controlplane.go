@@ -100,13 +100,21 @@ func (in *deleteTableInput) subjects() []string   { return nonNil(in.Table) }
 func (in *listTablesInput) subjects() []string    { return nil }
 
 func (in *createTableInput) apply(c *call) (any, error) {
+	if in.Table == nil {
+		return nil, invalid("The parameter 'TableName' is required but was not present in the request")
+	}
 	var faults constraints
 	checkTableName(&faults, in.Table, "")
+	faults.add(*in.Table != "" && len(*in.Table) < 3, quoted(*in.Table), "tableName", "Member must have length greater than or equal to 3")
 	faults.add(in.Attributes == nil, "null", "attributeDefinitions", "Member must not be null")
 	for i, a := range in.Attributes {
 		checkEnum(&faults, string(a.Kind), fmt.Sprintf("attributeDefinitions.%d.member.attributeType", i+1), "B", "N", "S")
 	}
 	faults.add(in.Keys == nil, "null", "keySchema", "Member must not be null")
+	faults.add(len(in.Keys) > 2, quoted(names(in.Keys, keySchemaElement.String)), "keySchema", "Member must have length less than or equal to 2")
+	for i, k := range in.Keys {
+		checkEnum(&faults, k.Role, fmt.Sprintf("keySchema.%d.member.keyType", i+1), "HASH", "RANGE")
+	}
 	checkEnum(&faults, in.BillingMode, "billingMode", "PROVISIONED", "PAY_PER_REQUEST")
 	if err := faults.err(); err != nil {
 		return nil, err
@@ -166,16 +174,21 @@ func names[E any](elements []E, name func(E) string) string {
 	return "[" + strings.Join(texts, ", ") + "]"
 }
 
+// String is the element as DynamoDB shows it in error messages.
+func (e keySchemaElement) String() string {
+	return fmt.Sprintf("KeySchemaElement(attributeName=%s, keyType=%s)", e.Name, e.Role)
+}
+
 func (in *createTableInput) keySchema(elements []keySchemaElement) (keySchema, error) {
 	switch {
 	case len(elements) == 0 || elements[0].Role != "HASH":
 		return nil, invalid("Invalid KeySchema: The first KeySchemaElement is not a HASH key type")
 	case len(elements) > 2:
-		return nil, invalid("1 validation error detected: Value at 'keySchema' failed to satisfy constraint: Member must have length less than or equal to 2")
+		return nil, invalid("Invalid KeySchema: the index has more than two keys")
 	case len(elements) == 2 && elements[1].Role != "RANGE":
 		return nil, invalid("Invalid KeySchema: The second KeySchemaElement is not a RANGE key type")
 	case len(elements) == 2 && elements[0].Name == elements[1].Name:
-		return nil, invalid("Both the Hash Key and the Range Key element in the KeySchema have the same name")
+		return nil, invalid("Invalid KeySchema: Some index key attribute have no definition")
 	}
 	var keys keySchema
 	for _, e := range elements {

@@ -87,11 +87,18 @@ func internalFailure() *apiError {
 // it looks at anything else.
 type constraints []string
 
-func (c *constraints) add(broken bool, value any, member, constraint string) {
-	if broken {
-		*c = append(*c, fmt.Sprintf("Value %v at '%s' failed to satisfy constraint: %s", value, member, constraint))
+// add notes a constraint that the value of a member breaks; DynamoDB does not always show the value.
+func (c *constraints) add(broken bool, shown, member, constraint string) {
+	if !broken {
+		return
 	}
+	if shown != "" {
+		shown += " "
+	}
+	*c = append(*c, fmt.Sprintf("Value %sat '%s' failed to satisfy constraint: %s", shown, member, constraint))
 }
+
+const notShown = ""
 
 // quoted is a present value as constraint messages show it.
 func quoted(s string) string { return "'" + s + "'" }

@@ -51,9 +51,6 @@ func (r readManyRequest) projectionParameter() expressionParameter {
 
 func (r readManyRequest) check(faults *constraints) {
 	checkTableName(faults, r.Table, "")
-	if r.Limit != nil {
-		faults.add(*r.Limit < 1, quoted(fmt.Sprint(*r.Limit)), "limit", "Member must have value greater than or equal to 1")
-	}
 	checkEnum(faults, r.Select, "select", "SPECIFIC_ATTRIBUTES", "COUNT", "ALL_ATTRIBUTES", "ALL_PROJECTED_ATTRIBUTES")
 	checkEnum(faults, r.ReturnConsumedCapacity, "returnConsumedCapacity", "INDEXES", "TOTAL", "NONE")
 }
@@ -222,6 +219,7 @@ func (run *reading) startingPlace(start wireItem) (*place, error) {
 func (in *queryInput) apply(c *call) (any, error) {
 	var faults constraints
 	in.check(&faults)
+	faults.add(in.Limit != nil && *in.Limit < 1, notShown, "Limit", "Member must have value greater than or equal to 1")
 	keyParameter := expressionParameter{"KeyConditionExpression", in.KeyCondition}
 	expressions := []expressionParameter{in.filterParameter(), keyParameter, in.projectionParameter()}
 	if err := firstError(faults.err, in.refuseLegacy(expressions...), in.checkSelect); err != nil {
@@ -262,6 +260,9 @@ func (in *queryInput) apply(c *call) (any, error) {
 func (in *scanInput) apply(c *call) (any, error) {
 	var faults constraints
 	in.check(&faults)
+	if in.Limit != nil {
+		faults.add(*in.Limit < 1, quoted(fmt.Sprint(*in.Limit)), "limit", "Member must have value greater than or equal to 1")
+	}
 	if in.TotalSegments != nil {
 		faults.add(*in.TotalSegments < 1, quoted(fmt.Sprint(*in.TotalSegments)), "totalSegments", "Member must have value greater than or equal to 1")
 	}

@@ -22,9 +22,9 @@ func checkTableName(faults *constraints, name *string, prefix string) {
 		faults.add(true, "null", member, "Member must not be null")
 		return
 	}
-	faults.add(!tableNamePattern.MatchString(*name), quoted(*name), member,
+	faults.add(*name != "" && !tableNamePattern.MatchString(*name), quoted(*name), member,
 		"Member must satisfy regular expression pattern: [a-zA-Z0-9_.-]+")
-	faults.add(len(*name) < 3, quoted(*name), member, "Member must have length greater than or equal to 3")
+	faults.add(*name == "", quoted(*name), member, "Member must have length greater than or equal to 1")
 	faults.add(len(*name) > 255, quoted(*name), member, "Member must have length less than or equal to 255")
 }
 

@@ -189,13 +189,15 @@ func (in *transactWriteInput) prepareAll(c *call) ([]write, []cancellationReason
 		}
 		for _, other := range writes[:i] {
 			if other.table == w.table && document(other.key).equal(document(w.key)) {
-				return nil, nil, invalid("Transaction request cannot include multiple operations on one item")
+				return nil, nil, errRepeatedItem
 			}
 		}
 		writes[i] = w
 	}
 	return writes, reasons, nil
 }
+
+var errRepeatedItem = invalid("Transaction request cannot include multiple operations on one item")
 
 // concernsItem reports whether an error comes from one item or key of a transaction rather than from the request.
 func concernsItem(err error) bool {
@@ -321,6 +323,9 @@ func (in *transactGetInput) apply(c *call) (any, error) {
 	if err := faults.err(); err != nil {
 		return nil, err
 	}
+	if in.repeats() {
+		return nil, errRepeatedItem
+	}
 	responses := make([]itemResponse, len(in.Items))
 	reasons := make([]cancellationReason, len(in.Items))
 	for i, a := range in.Items {
@@ -341,4 +346,18 @@ func (in *transactGetInput) apply(c *call) (any, error) {
 		return nil, err
 	}
 	return transactOutput{Responses: responses, ConsumedCapacity: c.consumed.reportTransaction(in.ReturnConsumedCapacity)}, nil
+}
+
+// repeats reports whether two actions read one item.
+func (in *transactGetInput) repeats() bool {
+	for i, a := range in.Items {
+		for _, b := range in.Items[:i] {
+			first, err1 := a.Get.Key.item()
+			second, err2 := b.Get.Key.item()
+			if err1 == nil && err2 == nil && *a.Get.Table == *b.Get.Table && document(first).equal(document(second)) {
+				return true
+			}
+		}
+	}
+	return false
 }
