@@ -2,6 +2,7 @@ package dynamostore
 
 import (
 	"errors"
+	"net/http"
 	"slices"
 	"strings"
 
@@ -73,9 +74,8 @@ func busy(err error) bool {
 	return errors.As(err, &failure) && slices.Contains(busyCodes, failure.ErrorCode())
 }
 
-// retryable tells whether the same request may succeed later. DynamoDB's refusals
-// (permissions, no such table, validation) come as faults of the client; whatever
-// else happens may have other reasons by the next time.
+// retryable tells whether the same request may succeed later: not where DynamoDB
+// has answered with a refusal (permissions, no such table, validation).
 func retryable(err error) bool {
 	if errors.Is(err, persistence.ErrUnreadable) {
 		return false
@@ -83,8 +83,15 @@ func retryable(err error) bool {
 	if busy(err) {
 		return true
 	}
-	var failure smithy.APIError
-	return !errors.As(err, &failure) || failure.ErrorFault() != smithy.FaultClient
+	var answer smithy.APIError
+	if !errors.As(err, &answer) {
+		return true
+	}
+	// The fault of codes that the SDK does not model, such as
+	// AccessDeniedException, is unknown to it; their HTTP status tells.
+	var response interface{ HTTPStatusCode() int }
+	return answer.ErrorFault() == smithy.FaultServer ||
+		errors.As(err, &response) && response.HTTPStatusCode() >= http.StatusInternalServerError
 }
 
 // tooLarge recognises DynamoDB's refusal of an item over its size limit, for the

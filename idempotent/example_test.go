@@ -1,0 +1,170 @@
+package idempotent_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"time"
+
+	"github.com/aws/aws-lambda-go/lambda"
+
+	"github.com/ikkai-go/idempotency"
+	"github.com/ikkai-go/idempotency/idempotent"
+	"github.com/ikkai-go/idempotency/persistence"
+)
+
+type payment struct {
+	ID     string `json:"payment_id"`
+	Amount int    `json:"amount"`
+}
+
+type receipt struct {
+	Charge string `json:"charge"`
+	Amount int    `json:"amount"`
+}
+
+func charge(_ context.Context, p payment) (receipt, error) {
+	fmt.Println("charging", p.Amount)
+	return receipt{Charge: "ch_1", Amount: p.Amount}, nil
+}
+
+func newGuard(config idempotent.Config) *idempotent.Guard {
+	config.Logger = slog.New(slog.DiscardHandler)
+	guard, err := idempotent.New(persistence.NewMemory(), config)
+	if err != nil {
+		panic(err)
+	}
+	return guard
+}
+
+// The whole handler guarded: the second delivery of an event gets the bytes of
+// the first answer.
+func ExampleGuard_Handler() {
+	guard := newGuard(idempotent.Config{
+		Operation: "payment",
+		Key:       idempotency.MustJMESPath("payment_id"),
+	})
+	var handler lambda.Handler = guard.Handler(charge) // lambda.Start(handler) in main
+
+	for range 2 {
+		response, err := handler.Invoke(context.Background(), []byte(`{"payment_id": "p-1", "amount": 10}`))
+		fmt.Println(string(response), err)
+	}
+	// Output:
+	// charging 10
+	// {"charge":"ch_1","amount":10} <nil>
+	// {"charge":"ch_1","amount":10} <nil>
+}
+
+// A function inside a handler guarded; the key expression sees the JSON names.
+func ExampleFunc() {
+	guard := newGuard(idempotent.Config{
+		Operation: "payment",
+		Key:       idempotency.MustJMESPath("payment_id"),
+	})
+	charge := idempotent.Func(guard, charge)
+
+	for range 2 {
+		fmt.Println(charge(context.Background(), payment{ID: "p-1", Amount: 10}))
+	}
+	// Output:
+	// charging 10
+	// {ch_1 10} <nil>
+	// {ch_1 10} <nil>
+}
+
+// A closure under a key that the caller makes.
+func ExampleDo() {
+	guard := newGuard(idempotent.Config{Operation: "welcome-mail"})
+	send := func(context.Context) (string, error) {
+		fmt.Println("sending")
+		return "message-1", nil
+	}
+
+	for range 2 {
+		fmt.Println(idempotent.Do(context.Background(), guard, "user-7", send))
+	}
+	// Output:
+	// sending
+	// message-1 <nil>
+	// message-1 <nil>
+}
+
+// All faults of a config come at once.
+func ExampleNew() {
+	_, err := idempotent.New(persistence.NewMemory(), idempotent.Config{TTL: time.Millisecond, Lease: time.Hour})
+	fmt.Println(errors.Is(err, idempotent.ErrConfig))
+	var first *idempotent.ConfigError
+	fmt.Println(errors.As(err, &first), first.Field)
+	// Output:
+	// true
+	// true Operation
+}
+
+// A permanent failure is an answer too.
+func ExamplePermanent() {
+	guard := newGuard(idempotent.Config{Operation: "payment"})
+	decline := func(context.Context) (receipt, error) {
+		fmt.Println("declining")
+		return receipt{}, idempotent.Permanent(errors.New("card declined"))
+	}
+
+	for range 2 {
+		_, err := idempotent.Do(context.Background(), guard, "p-2", decline)
+		fmt.Println(err, errors.Is(err, idempotent.ErrPermanent))
+	}
+	// Output:
+	// declining
+	// card declined true
+	// card declined true
+}
+
+// The key of the running call is what to hand to a downstream service as its
+// idempotency key: it is the same in every try of the request.
+func ExampleCallFrom() {
+	guard := newGuard(idempotent.Config{
+		Operation: "payment",
+		Key:       idempotency.MustJMESPath("payment_id").Verbatim(),
+	})
+	charge := idempotent.Func(guard, func(ctx context.Context, p payment) (string, error) {
+		call, guarded := idempotent.CallFrom(ctx)
+		fmt.Println(call.Operation, call.Key, call.Attempt, guarded)
+		return "ok", nil
+	})
+	_, _ = charge(context.Background(), payment{ID: "p-1"})
+	// Output:
+	// payment payment#=p-1 1 true
+}
+
+// Events for metrics.
+func ExampleEvent() {
+	guard := newGuard(idempotent.Config{
+		Operation: "payment",
+		Observe: func(_ context.Context, e idempotent.Event) {
+			fmt.Println(e.Operation, e.Kind)
+		},
+	})
+	pay := func(context.Context) (string, error) { return "paid", nil }
+	_, _ = idempotent.Do(context.Background(), guard, "p-1", pay)
+	_, _ = idempotent.Do(context.Background(), guard, "p-1", pay)
+	// Output:
+	// payment executed
+	// payment replayed
+}
+
+// A replay hook sees every replay and may change what is answered.
+func ExampleReplay() {
+	guard := newGuard(idempotent.Config{
+		Operation: "payment",
+		OnReplay: func(_ context.Context, r idempotent.Replay) ([]byte, error) {
+			fmt.Println("replaying", string(r.Record.Result))
+			return r.Record.Result, nil
+		},
+	})
+	pay := func(context.Context) (string, error) { return "paid", nil }
+	_, _ = idempotent.Do(context.Background(), guard, "p-1", pay)
+	_, _ = idempotent.Do(context.Background(), guard, "p-1", pay)
+	// Output:
+	// replaying "paid"
+}

@@ -1,0 +1,350 @@
+package idempotent_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/ikkai-go/idempotency/idempotent"
+	"github.com/ikkai-go/idempotency/internal/dynamolocal"
+	"github.com/ikkai-go/idempotency/persistence"
+)
+
+// outage is a way in which DynamoDB is not there.
+type outage struct {
+	effect    dynamolocal.Effect
+	retryable bool
+}
+
+func (o outage) strike(db *dynamolocal.DB) {
+	db.Inject(dynamolocal.Fault{Times: dynamolocal.Always, Do: o.effect})
+}
+
+var outages = map[string]outage{
+	"network":          {dynamolocal.DropRequest(), true},
+	"access denied":    {dynamolocal.Fail("AccessDeniedException", "not authorized to perform dynamodb:PutItem", http.StatusBadRequest), false},
+	"no such table":    {dynamolocal.Fail("ResourceNotFoundException", "Requested resource not found", http.StatusBadRequest), false},
+	"throttling":       {dynamolocal.Throttle(), true},
+	"conflict":         {dynamolocal.TransactionConflict(), true},
+	"internal failure": {dynamolocal.FailBefore(), true},
+	"lost replies":     {dynamolocal.DropReply(), true},
+}
+
+// omitItems makes a database answer failed conditions as DAX and older endpoints do.
+func omitItems(db *dynamolocal.DB) {
+	db.Inject(dynamolocal.Fault{Times: dynamolocal.Always, Do: dynamolocal.OmitItem()})
+}
+
+// Whatever happens to any one request, the function runs once, its caller gets
+// the result, and the next caller gets a replay: nobody is locked out by a write
+// of their own.
+func TestAnyOneRequestMayGoWrong(t *testing.T) {
+	effects := map[string]func() dynamolocal.Effect{
+		"reply dropped":       dynamolocal.DropReply,
+		"request dropped":     dynamolocal.DropRequest,
+		"500 after applying":  dynamolocal.FailAfter,
+		"500 before applying": dynamolocal.FailBefore,
+		"throttled":           dynamolocal.Throttle,
+		"conflict":            dynamolocal.TransactionConflict,
+		"delayed before":      func() dynamolocal.Effect { return dynamolocal.DelayBefore(2 * time.Second) },
+		"delayed after":       func() dynamolocal.Effect { return dynamolocal.DelayAfter(2 * time.Second) },
+	}
+	for name, effect := range effects {
+		for _, itemless := range []bool{false, true} {
+			for index := 1; index <= 4; index++ {
+				t.Run(fmt.Sprintf("%s/itemless=%v/request %d", name, itemless, index), func(t *testing.T) {
+					synctest.Test(t, func(t *testing.T) {
+						db, store := newDynamo(t)
+						if itemless {
+							omitItems(db)
+						}
+						db.Inject(dynamolocal.Fault{Request: index, Do: effect()})
+						guard := newTestGuard(t, store, idempotent.Config{})
+						runs := 0
+						call := func() (string, error) {
+							return idempotent.Do(within(t, time.Minute), guard, "k", func(context.Context) (string, error) {
+								runs++
+								return fmt.Sprint("run ", runs), nil
+							})
+						}
+						for caller := range 3 {
+							if got, err := call(); err != nil || got != "run 1" {
+								t.Errorf("caller %d got %q, %v", caller, got, err)
+							}
+						}
+						if runs != 1 {
+							t.Errorf("ran %d times", runs)
+						}
+					})
+				})
+			}
+		}
+	}
+}
+
+// The same while taking over from a dead run, and after a handler's error.
+func TestAnyOneRequestOfATakeOverOrAReleaseMayGoWrong(t *testing.T) {
+	for name, effect := range map[string]func() dynamolocal.Effect{
+		"reply dropped":      dynamolocal.DropReply,
+		"request dropped":    dynamolocal.DropRequest,
+		"500 after applying": dynamolocal.FailAfter,
+		"conflict":           dynamolocal.TransactionConflict,
+	} {
+		for index := 1; index <= 5; index++ {
+			t.Run(fmt.Sprintf("%s/request %d", name, index), func(t *testing.T) {
+				synctest.Test(t, func(t *testing.T) {
+					db, store := newDynamo(t)
+					guard := newTestGuard(t, store, idempotent.Config{})
+					die(t, guard, "k", time.Second)
+					time.Sleep(3 * time.Second) // virtual: the lease is over
+					db.ResetLog()
+					db.Inject(dynamolocal.Fault{Request: index, Do: effect()})
+					runs := 0
+					call := func() (string, error) {
+						return idempotent.Do(within(t, time.Minute), guard, "k", func(context.Context) (string, error) {
+							if runs++; runs == 1 {
+								return "", errTryAgain
+							}
+							return fmt.Sprint("run ", runs), nil
+						})
+					}
+					if _, err := call(); err != errTryAgain {
+						t.Errorf("the failing run got %v", err)
+					}
+					for caller := range 2 {
+						if got, err := call(); err != nil || got != "run 2" {
+							t.Errorf("caller %d got %q, %v", caller, got, err)
+						}
+					}
+				})
+			})
+		}
+	}
+}
+
+var errTryAgain = errors.New("try again")
+
+// A caller whose acquire failed for good gives its claim up, so that its own
+// retry is not locked out by a write whose reply was lost.
+func TestALostAcquireIsGivenUp(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		db, store := newDynamo(t)
+		db.Inject(dynamolocal.Fault{Operation: "PutItem", Times: dynamolocal.Always, Do: dynamolocal.DropReply()})
+		guard := newTestGuard(t, store, idempotent.Config{})
+		run := func(context.Context) (string, error) { return "ran", nil }
+		_, err := idempotent.Do(within(t, time.Minute), guard, "k", run)
+		var failed *idempotent.StoreError
+		if !errors.As(err, &failed) || failed.Executed || !failed.Retryable {
+			t.Fatalf("got %v, want a StoreError of a function that did not run", err)
+		}
+		db.ClearFaults()
+		if got, err := idempotent.Do(within(t, time.Minute), guard, "k", run); err != nil || got != "ran" {
+			t.Errorf("its retry got %q, %v", got, err)
+		}
+	})
+}
+
+// The same where the reply is so late that the caller's own time is up.
+func TestAnAcquireThatOutlivesItsCallerIsGivenUp(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		db, store := newDynamo(t)
+		db.Inject(dynamolocal.Fault{Operation: "PutItem", Do: dynamolocal.DelayAfter(time.Hour)})
+		guard := newTestGuard(t, store, idempotent.Config{Lease: time.Hour, MinLease: time.Hour})
+		run := func(context.Context) (string, error) { return "ran", nil }
+		if _, err := idempotent.Do(within(t, 3*time.Second), guard, "k", run); !errors.Is(err, idempotent.ErrStore) {
+			t.Fatalf("got %v, want ErrStore", err)
+		}
+		if got, err := idempotent.Do(within(t, 3*time.Second), guard, "k", run); err != nil || got != "ran" {
+			t.Errorf("its retry got %q, %v", got, err)
+		}
+	})
+}
+
+// A result that could not be recorded is still the caller's, with an error that
+// says that the function has run. The record bounds what can happen next: locked
+// for the lease, then run again.
+func TestAResultThatCannotBeRecordedReachesItsCaller(t *testing.T) {
+	for _, policy := range []idempotent.StoreFault{idempotent.FailClosed, idempotent.FailOpen} {
+		t.Run(fmt.Sprint(policy), func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				db, store := newDynamo(t)
+				db.Inject(dynamolocal.Fault{Operation: "UpdateItem", Times: dynamolocal.Always, Do: dynamolocal.DropRequest()})
+				var seen eventLog
+				guard := newTestGuard(t, store, idempotent.Config{OnStoreFault: policy, Observe: seen.observe})
+				runs := 0
+				call := func() (string, error) {
+					return idempotent.Do(within(t, 10*time.Second), guard, "k", func(context.Context) (string, error) {
+						runs++
+						return fmt.Sprint("run ", runs), nil
+					})
+				}
+				got, err := call()
+				if got != "run 1" {
+					t.Errorf("got %q", got)
+				}
+				var failed *idempotent.StoreError
+				executed := errors.As(err, &failed) && failed.Executed && string(failed.Result) == `"run 1"`
+				if closed := policy == idempotent.FailClosed; executed != closed || !closed && err != nil {
+					t.Errorf("got %v", err)
+				}
+				if kinds := seen.kinds(); len(kinds) != 1 || kinds[0] != idempotent.NotStored {
+					t.Errorf("events %v, want not stored", kinds)
+				}
+				db.ClearFaults()
+				if _, err := call(); !errors.Is(err, idempotent.ErrInProgress) || runs != 1 {
+					t.Errorf("within the lease: %v after %d runs", err, runs)
+				}
+				time.Sleep(12 * time.Second) // virtual
+				if got, err := call(); err != nil || got != "run 2" {
+					t.Errorf("after the lease: %q, %v", got, err)
+				}
+			})
+		})
+	}
+}
+
+// The handler's own error is what its caller gets, whatever becomes of the record.
+func TestAFailedReleaseNeverHidesTheFunctionsError(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		db, store := newDynamo(t)
+		db.Inject(dynamolocal.Fault{Operation: "DeleteItem", Times: dynamolocal.Always, Do: dynamolocal.FailBefore()})
+		var seen eventLog
+		guard := newTestGuard(t, store, idempotent.Config{Observe: seen.observe})
+		_, err := idempotent.Do(within(t, time.Minute), guard, "k", func(context.Context) (string, error) { return "", errTryAgain })
+		if err != errTryAgain {
+			t.Errorf("got %v, want the function's own error", err)
+		}
+		if kinds := seen.kinds(); len(kinds) != 1 || kinds[0] != idempotent.StoreFailed {
+			t.Errorf("events %v, want store failed", kinds)
+		}
+	})
+}
+
+// A late duplicate of an acquiring write, whose caller has given up, can leave a
+// record that nobody owns. Its lease bounds it.
+func TestALateDuplicateOfAnAcquireIsBoundedByItsLease(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		db, store := newDynamo(t)
+		var held dynamolocal.Held
+		db.Inject(dynamolocal.Fault{Operation: "PutItem", Do: dynamolocal.ApplyLater(&held)})
+		guard := newTestGuard(t, store, idempotent.Config{})
+		runs := 0
+		call := func() error {
+			_, err := idempotent.Do(within(t, 10*time.Second), guard, "k", func(context.Context) (string, error) {
+				runs++
+				return "", errTryAgain
+			})
+			return err
+		}
+		if err := call(); err != errTryAgain { // the SDK's second try wins; the record is released
+			t.Fatal(err)
+		}
+		if late := held.Release(); len(late) != 1 || !late[0].Applied {
+			t.Fatalf("the duplicate: %+v", late)
+		}
+		if err := call(); !errors.Is(err, idempotent.ErrInProgress) {
+			t.Errorf("with the orphan there: %v", err)
+		}
+		time.Sleep(12 * time.Second) // virtual
+		if err := call(); err != errTryAgain || runs != 2 {
+			t.Errorf("after its lease: %v, %d runs", err, runs)
+		}
+	})
+}
+
+// Late duplicates of all other writes change nothing, whenever they arrive.
+func TestLateDuplicatesOfLaterWritesChangeNothing(t *testing.T) {
+	for _, operation := range []string{"UpdateItem", "DeleteItem"} {
+		t.Run(operation, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				db, store := newDynamo(t)
+				var held dynamolocal.Held
+				db.Inject(dynamolocal.Fault{Operation: operation, Do: dynamolocal.ApplyLater(&held)})
+				guard := newTestGuard(t, store, idempotent.Config{})
+				runs := 0
+				call := func() (string, error) {
+					return idempotent.Do(within(t, 10*time.Second), guard, "k", func(context.Context) (string, error) {
+						if runs++; operation == "DeleteItem" && runs == 1 {
+							return "", errTryAgain
+						}
+						return fmt.Sprint("run ", runs), nil
+					})
+				}
+				_, _ = call()
+				want, err := call()
+				if err != nil {
+					t.Fatal(err)
+				}
+				held.Release()
+				if got, err := call(); err != nil || got != want {
+					t.Errorf("after the duplicate: %q, %v, want %q", got, err, want)
+				}
+			})
+		})
+	}
+}
+
+// Where the environment was frozen between the store's reply and the function,
+// until the lease was over, the function must not start.
+func TestAFrozenEnvironmentDoesNotStartAfterItsLease(t *testing.T) {
+	for name, deadline := range map[string]bool{"the timer has fired": true, "the timer has not fired": false} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				store := &freezing{Memory: persistence.NewMemory()}
+				var seen eventLog
+				guard := newTestGuard(t, store, idempotent.Config{Lease: time.Minute, Observe: seen.observe})
+				ctx := context.Background()
+				if deadline {
+					ctx = within(t, time.Minute)
+				}
+				_, err := idempotent.Do(ctx, guard, "k", func(context.Context) (string, error) {
+					t.Error("ran")
+					return "", nil
+				})
+				if !errors.Is(err, idempotent.ErrNotStarted) || !errors.Is(err, context.DeadlineExceeded) {
+					t.Errorf("got %v, want ErrNotStarted", err)
+				}
+				if kinds := seen.kinds(); len(kinds) != 1 || kinds[0] != idempotent.Released {
+					t.Errorf("events %v, want released", kinds)
+				}
+				if records := store.Records(); len(records) > 0 {
+					t.Errorf("left %+v", records)
+				}
+			})
+		})
+	}
+}
+
+// freezing is a store whose replies reach an environment only after it was frozen
+// for an hour.
+type freezing struct{ *persistence.Memory }
+
+func (f *freezing) Acquire(ctx context.Context, c persistence.Claim) (persistence.Record, error) {
+	r, err := f.Memory.Acquire(ctx, c)
+	time.Sleep(time.Hour) // virtual
+	return r, err
+}
+
+// A record that can't be understood stops everything, even where the guard is
+// configured to fail open: what it stands for is not known.
+func TestAnUnreadableRecordIsNeverRunOver(t *testing.T) {
+	store := &broken{persistence.NewMemory()}
+	guard := newTestGuard(t, store, idempotent.Config{OnStoreFault: idempotent.FailOpen})
+	_, err := idempotent.Do(t.Context(), guard, "k", func(context.Context) (string, error) {
+		t.Error("ran")
+		return "", nil
+	})
+	if !errors.Is(err, persistence.ErrUnreadable) || !errors.Is(err, idempotent.ErrStore) {
+		t.Errorf("got %v", err)
+	}
+}
+
+type broken struct{ *persistence.Memory }
+
+func (b *broken) Acquire(context.Context, persistence.Claim) (persistence.Record, error) {
+	return persistence.Record{}, &persistence.Fault{Op: "acquire", Err: persistence.ErrUnreadable}
+}

@@ -1,0 +1,136 @@
+package idempotent_test
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"log/slog"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/ikkai-go/idempotency"
+	"github.com/ikkai-go/idempotency/idempotent"
+	"github.com/ikkai-go/idempotency/persistence"
+)
+
+func TestNewRefusesEveryFaultAtOnce(t *testing.T) {
+	tests := map[string]struct {
+		config idempotent.Config
+		fields []string
+	}{
+		"nothing given":        {idempotent.Config{}, []string{"Operation"}},
+		"only what is needed":  {idempotent.Config{Operation: "a"}, nil},
+		"bad operation":        {idempotent.Config{Operation: "a#b"}, []string{"Operation"}},
+		"TTL too short":        {idempotent.Config{Operation: "b", TTL: time.Millisecond}, []string{"TTL"}},
+		"lease beyond TTL":     {idempotent.Config{Operation: "c", TTL: time.Minute, Lease: time.Hour}, []string{"Lease"}},
+		"short TTL by itself":  {idempotent.Config{Operation: "d", TTL: time.Minute}, nil},
+		"least lease over TTL": {idempotent.Config{Operation: "e", TTL: time.Minute, MinLease: time.Hour}, []string{"MinLease"}},
+		"skew eats the lease":  {idempotent.Config{Operation: "f", Lease: time.Second, ClockSkew: time.Second}, []string{"ClockSkew"}},
+		"everything negative": {
+			idempotent.Config{TTL: -1, Lease: -1, MinLease: -1, ClockSkew: -1, Wait: -1, SettleTimeout: -1},
+			[]string{"Operation", "TTL", "Lease", "MinLease", "ClockSkew", "Wait", "SettleTimeout"},
+		},
+		"no such policies": {
+			idempotent.Config{Operation: "g", OnMissingKey: 7, OnStoreFault: 7, OnEndedLease: 7},
+			[]string{"OnMissingKey", "OnStoreFault", "OnEndedLease"},
+		},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			_, err := idempotent.New(persistence.NewMemory(), test.config)
+			if got := faultyFields(err); !slices.Equal(got, test.fields) {
+				t.Errorf("faults in %v, want %v (%v)", got, test.fields, err)
+			}
+			if err != nil && !errors.Is(err, idempotent.ErrConfig) {
+				t.Errorf("%v is no ErrConfig", err)
+			}
+		})
+	}
+}
+
+func faultyFields(err error) []string {
+	joined, ok := err.(interface{ Unwrap() []error })
+	if !ok {
+		return nil
+	}
+	var fields []string
+	for _, fault := range joined.Unwrap() {
+		var config *idempotent.ConfigError
+		if errors.As(fault, &config) {
+			fields = append(fields, config.Field)
+		}
+	}
+	return fields
+}
+
+func TestNewRefusesReadFirstOnAStoreThatCannotRead(t *testing.T) {
+	store := &another{persistence.NewMemory()}
+	_, err := idempotent.New(store, idempotent.Config{Operation: "a", ReadFirst: true})
+	if got := faultyFields(err); !slices.Equal(got, []string{"ReadFirst"}) {
+		t.Errorf("faults in %v, want ReadFirst", got)
+	}
+}
+
+func TestNewRefusesNoStore(t *testing.T) {
+	if _, err := idempotent.New(nil, idempotent.Config{Operation: "a"}); !errors.Is(err, idempotent.ErrConfig) {
+		t.Errorf("got %v, want ErrConfig", err)
+	}
+}
+
+// The environment switches guards off at every call, so that a test can do it
+// for a guard that is a package variable.
+func TestGuardsAreSwitchedOffByTheEnvironment(t *testing.T) {
+	for _, name := range []string{"IDEMPOTENCY_DISABLED", "POWERTOOLS_IDEMPOTENCY_DISABLED"} {
+		for value, runs := range map[string]int{"true": 2, "1": 2, "ON": 2, "false": 1, "0": 1, "": 1, "maybe": 1} {
+			t.Run(name+"="+value, func(t *testing.T) {
+				t.Setenv(name, value)
+				memory := persistence.NewMemory()
+				var seen eventLog
+				guard := newTestGuard(t, memory, idempotent.Config{Observe: seen.observe})
+				ran := 0
+				for range 2 {
+					_, err := idempotent.Do(t.Context(), guard, "k", func(ctx context.Context) (int, error) {
+						ran++
+						return ran, nil
+					})
+					if err != nil {
+						t.Fatal(err)
+					}
+				}
+				if ran != runs {
+					t.Errorf("ran %d times, want %d", ran, runs)
+				}
+				if off := slices.Contains(seen.kinds(), idempotent.Unprotected); off != (runs == 2) {
+					t.Errorf("reported as unprotected: %v", off)
+				}
+				if records := len(memory.Records()); runs == 2 && records > 0 {
+					t.Errorf("%d records of unprotected runs", records)
+				}
+			})
+		}
+	}
+}
+
+func TestLogNamesTheEventAndNeverThePayload(t *testing.T) {
+	var log bytes.Buffer
+	guard := newTestGuard(t, persistence.NewMemory(), idempotent.Config{
+		Fingerprint: idempotency.MustJMESPath("amount"),
+		Logger:      slog.New(slog.NewTextHandler(&log, &slog.HandlerOptions{Level: slog.LevelDebug})),
+	})
+	handler := guard.Handler(func(context.Context, order) (string, error) { return "secret result", nil })
+	for _, payload := range []string{`{"id":"card-4711","amount":1}`, `{"id":"card-4711","amount":1}`, `{"id":"card-4711","amount":2}`} {
+		_, _ = handler.Invoke(t.Context(), []byte(payload))
+	}
+	for _, want := range []string{"level=DEBUG msg=\"idempotency: executed\"", "idempotency: replayed", "level=WARN msg=\"idempotency: mismatch\"", "operation=payment"} {
+		if !strings.Contains(log.String(), want) {
+			t.Errorf("the log lacks %s:\n%s", want, log.String())
+		}
+	}
+	for _, secret := range []string{"4711", "secret"} {
+		if strings.Contains(log.String(), secret) {
+			t.Errorf("the log has %q:\n%s", secret, log.String())
+		}
+	}
+}

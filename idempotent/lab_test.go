@@ -1,0 +1,110 @@
+package idempotent_test
+
+import (
+	"context"
+	"io"
+	"log/slog"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/ikkai-go/idempotency"
+	"github.com/ikkai-go/idempotency/idempotent"
+	"github.com/ikkai-go/idempotency/internal/dynamolocal"
+	"github.com/ikkai-go/idempotency/persistence"
+	"github.com/ikkai-go/idempotency/persistence/dynamostore"
+)
+
+// table is the name of the embedded DynamoDB's table in these tests.
+const table = "idempotency"
+
+// newDynamo returns an embedded DynamoDB with an idempotency table, and a store
+// on it that uses the real SDK client.
+func newDynamo(t testing.TB) (*dynamolocal.DB, *dynamostore.Store) {
+	t.Helper()
+	db := dynamolocal.New()
+	if err := dynamostore.CreateTable(t.Context(), db.Client(), dynamostore.Config{Table: table}); err != nil {
+		t.Fatal(err)
+	}
+	db.ResetLog()
+	return db, newStoreOn(t, db)
+}
+
+// newStoreOn returns another environment's store on the same table.
+func newStoreOn(t testing.TB, db *dynamolocal.DB) *dynamostore.Store {
+	t.Helper()
+	store, err := dynamostore.New(db.Client(), dynamostore.Config{Table: table})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return store
+}
+
+// onBothStores runs a story on the reference store and on DynamoDB.
+func onBothStores(t *testing.T, story func(*testing.T, persistence.Store)) {
+	t.Run("Memory", func(t *testing.T) { story(t, persistence.NewMemory()) })
+	t.Run("DynamoDB", func(t *testing.T) {
+		_, store := newDynamo(t)
+		story(t, store)
+	})
+}
+
+// another gives a store a second identity, as another environment has.
+type another struct{ persistence.Store }
+
+// newTestGuard returns a guard for the operation "payment" unless the config
+// names another, with a key by the field id.
+func newTestGuard(t testing.TB, store persistence.Store, config idempotent.Config) *idempotent.Guard {
+	t.Helper()
+	if config.Operation == "" {
+		config.Operation = "payment"
+	}
+	if config.Key == nil {
+		config.Key = idempotency.MustJMESPath("id")
+	}
+	if config.Logger == nil {
+		config.Logger = slog.New(slog.NewTextHandler(io.Discard, nil))
+	}
+	guard, err := idempotent.New(store, config)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return guard
+}
+
+// eventLog collects what a guard reports.
+type eventLog struct {
+	mu  sync.Mutex
+	all []idempotent.Event
+}
+
+func (e *eventLog) observe(_ context.Context, event idempotent.Event) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.all = append(e.all, event)
+}
+
+// kinds returns what was reported since the last call.
+func (e *eventLog) kinds() []idempotent.EventKind {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	var kinds []idempotent.EventKind
+	for _, event := range e.all {
+		kinds = append(kinds, event.Kind)
+	}
+	e.all = nil
+	return kinds
+}
+
+// within is a context that ends in d, as Lambda's do.
+func within(t testing.TB, d time.Duration) context.Context {
+	ctx, cancel := context.WithTimeout(context.Background(), d)
+	t.Cleanup(cancel)
+	return ctx
+}
+
+// order is the event of these tests.
+type order struct {
+	ID     string `json:"id"`
+	Amount int    `json:"amount,omitempty"`
+}

@@ -1,0 +1,142 @@
+package idempotent_test
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/ikkai-go/idempotency/idempotent"
+	"github.com/ikkai-go/idempotency/persistence"
+)
+
+// A duplicate that waits gets the answer of the run it duplicates; one that has
+// waited long enough is told so.
+func TestADuplicateWaitsForTheOutcome(t *testing.T) {
+	tests := map[string]struct {
+		takes, patience time.Duration
+		err             error
+		kinds           []idempotent.EventKind
+	}{
+		"in time":      {2 * time.Second, 3 * time.Second, nil, []idempotent.EventKind{idempotent.Executed, idempotent.Waited, idempotent.Replayed}},
+		"too late":     {5 * time.Second, 3 * time.Second, idempotent.ErrInProgress, []idempotent.EventKind{idempotent.Waited, idempotent.InProgress, idempotent.Executed}},
+		"not at all":   {5 * time.Second, 0, idempotent.ErrInProgress, []idempotent.EventKind{idempotent.InProgress, idempotent.Executed}},
+		"at the brink": {3 * time.Second, 3 * time.Second, nil, nil},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				var seen eventLog
+				memory := persistence.NewMemory()
+				guard := newTestGuard(t, memory, idempotent.Config{Wait: test.patience, Observe: seen.observe})
+				go func() {
+					_, _ = idempotent.Do(within(t, time.Minute), guard, "k", func(context.Context) (string, error) {
+						time.Sleep(test.takes) // virtual
+						return "first", nil
+					})
+				}()
+				synctest.Wait()
+				started := time.Now()
+				got, err := idempotent.Do(within(t, time.Minute), guard, "k", func(context.Context) (string, error) {
+					return "second", nil
+				})
+				if waited := time.Since(started); waited > test.patience {
+					t.Errorf("waited %v of %v", waited, test.patience)
+				}
+				time.Sleep(time.Minute) // virtual: let the first end
+				if name == "at the brink" {
+					return // either answer is right; only the limit matters
+				}
+				if !errors.Is(err, test.err) || err == nil && got != "first" {
+					t.Errorf("got %q, %v", got, err)
+				}
+				if kinds := seen.kinds(); !slices.Equal(kinds, test.kinds) {
+					t.Errorf("events %v, want %v", kinds, test.kinds)
+				}
+			})
+		})
+	}
+}
+
+// Waiting costs reads, not writes, where the store can read.
+func TestWaitingOnlyReads(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		db, store := newDynamo(t)
+		guard := newTestGuard(t, store, idempotent.Config{Wait: 10 * time.Second})
+		go func() {
+			_, _ = idempotent.Do(within(t, time.Minute), guard, "k", func(context.Context) (string, error) {
+				time.Sleep(5 * time.Second) // virtual
+				return "first", nil
+			})
+		}()
+		synctest.Wait()
+		db.ResetLog()
+		if got, err := idempotent.Do(within(t, time.Minute), guard, "k", func(context.Context) (string, error) {
+			return "second", nil
+		}); err != nil || got != "first" {
+			t.Errorf("got %q, %v", got, err)
+		}
+		writes := 0
+		for _, r := range db.Requests() {
+			if r.Operation == "PutItem" {
+				writes++
+			}
+		}
+		if writes != 1 {
+			t.Errorf("the waiting duplicate wrote %d times, want its one failed put", writes)
+		}
+	})
+}
+
+// A waiting duplicate takes over from a run that dies, as soon as its lease ends.
+func TestAWaitingDuplicateTakesOverFromADeadRun(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		memory := persistence.NewMemory()
+		guard := newTestGuard(t, memory, idempotent.Config{Wait: 20 * time.Second})
+		die(t, guard, "k", 3*time.Second)
+		started := time.Now()
+		got, err := idempotent.Do(within(t, time.Minute), guard, "k", func(context.Context) (string, error) {
+			return "second", nil
+		})
+		if err != nil || got != "second" {
+			t.Fatalf("got %q, %v", got, err)
+		}
+		if waited := time.Since(started); waited < 4*time.Second || waited > 6*time.Second {
+			t.Errorf("took over after %v, want soon after the lease of 3 s and the allowance of 1 s", waited)
+		}
+	})
+}
+
+// A waiting duplicate leaves when its own context does.
+func TestWaitingEndsWithTheContext(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		guard := newTestGuard(t, persistence.NewMemory(), idempotent.Config{Wait: time.Minute})
+		die(t, guard, "k", time.Minute)
+		ctx, cancel := context.WithCancel(within(t, time.Minute))
+		time.AfterFunc(time.Second, cancel)
+		_, err := idempotent.Do(ctx, guard, "k", func(context.Context) (string, error) { return "second", nil })
+		if !errors.Is(err, idempotent.ErrInProgress) {
+			t.Errorf("got %v, want ErrInProgress", err)
+		}
+	})
+}
+
+// die leaves the record that a killed environment leaves: acquired, and nobody
+// there to settle it.
+func die(t *testing.T, guard *idempotent.Guard, key string, timeout time.Duration) {
+	t.Helper()
+	started := make(chan struct{})
+	ctx, cancel := context.WithTimeout(context.Background(), timeout)
+	end := make(chan struct{})
+	t.Cleanup(func() { cancel(); close(end) })
+	go func() {
+		_, _ = idempotent.Do(ctx, guard, key, func(context.Context) (string, error) {
+			close(started)
+			<-end
+			return "dead", nil
+		})
+	}()
+	<-started
+}
