@@ -3,6 +3,7 @@ package idempotency
 import (
 	"crypto/sha256"
 	"encoding/hex"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"strings"
@@ -30,6 +31,7 @@ var (
 type ExpressionError struct {
 	Expression string
 	Reason     string
+	cause      error
 }
 
 func (e *ExpressionError) Error() string {
@@ -38,6 +40,10 @@ func (e *ExpressionError) Error() string {
 
 // Is reports whether target is ErrExpression.
 func (e *ExpressionError) Is(target error) bool { return target == ErrExpression }
+
+// Unwrap returns the cause; for a syntax error that is a jmespath.SyntaxError, which
+// knows the position.
+func (e *ExpressionError) Unwrap() error { return e.cause }
 
 // OperationError says why a name cannot name an operation.
 type OperationError struct {
@@ -58,7 +64,8 @@ func (e *OperationError) Is(target error) bool { return target == ErrOperation }
 type SelectionError struct {
 	Expression string // empty for a key that the caller made
 	Reason     string
-	kind       error
+	kind       error // ErrMissing or ErrPayload
+	cause      error
 }
 
 func (e *SelectionError) Error() string {
@@ -70,6 +77,9 @@ func (e *SelectionError) Error() string {
 
 // Is reports whether target is the sentinel of this error's kind.
 func (e *SelectionError) Is(target error) bool { return target == e.kind }
+
+// Unwrap returns the cause, if there is one.
+func (e *SelectionError) Unwrap() error { return e.cause }
 
 // Expression selects the parts of a JSON payload that identify a request. It is
 // immutable and safe for concurrent use.
@@ -83,7 +93,7 @@ type Expression struct {
 func JMESPath(expression string) (*Expression, error) {
 	s, err := selection.Compile(expression)
 	if err != nil {
-		return nil, &ExpressionError{Expression: expression, Reason: err.Error()}
+		return nil, &ExpressionError{Expression: expression, Reason: err.Error(), cause: err}
 	}
 	return &Expression{text: expression, selection: s}, nil
 }
@@ -121,14 +131,15 @@ func (e *Expression) Canonical(payload []byte) ([]byte, error) {
 		if errors.Is(err, selection.ErrMissing) {
 			kind = ErrMissing
 		}
-		return nil, &SelectionError{Expression: e.text, Reason: err.Error(), kind: kind}
+		return nil, &SelectionError{Expression: e.text, Reason: err.Error(), kind: kind, cause: err}
 	}
 	return canonical, nil
 }
 
 // Key returns the record key of the operation's request in payload:
-// operation + "#" + the SHA-256 of the canonical form, in lower-case hex. The error
-// is a *SelectionError or, for the operation's name, an *OperationError.
+// operation + "#" + the SHA-256 of the canonical form, in lower-case hex (but see
+// Verbatim). The error is a *SelectionError or, for the operation's name, an
+// *OperationError.
 func (e *Expression) Key(operation string, payload []byte) (string, error) {
 	if err := CheckOperation(operation); err != nil {
 		return "", err
@@ -137,7 +148,34 @@ func (e *Expression) Key(operation string, payload []byte) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	return operation + "#" + digest(canonical), nil
+	if !e.verbatim {
+		return operation + "#" + digest(canonical), nil
+	}
+	key, reason := verbatimKey(operation, canonical)
+	if reason != "" {
+		return "", &SelectionError{Expression: e.text, Reason: reason, kind: ErrPayload}
+	}
+	return key, nil
+}
+
+// maxKeyLength is the most bytes that DynamoDB takes for a sort key.
+const maxKeyLength = 1024
+
+// verbatimKey returns the key that shows the selected string, or the reason why
+// there is none.
+func verbatimKey(operation string, canonical []byte) (key, reason string) {
+	var value string
+	if canonical[0] != '"' || json.Unmarshal(canonical, &value) != nil {
+		return "", "a verbatim key must be a string"
+	}
+	if strings.ContainsFunc(value, unicode.IsControl) {
+		return "", "a verbatim key must not hold control characters"
+	}
+	key = operation + "#=" + value
+	if len(key) > maxKeyLength {
+		return "", fmt.Sprintf("a verbatim key must not be longer than %d bytes", maxKeyLength)
+	}
+	return key, ""
 }
 
 // Fingerprint returns the SHA-256 of the canonical form, in lower-case hex. The
@@ -162,7 +200,7 @@ func Key(operation, value string) (string, error) {
 	}
 	canonical, err := canonicaljson.AppendValue(nil, value)
 	if err != nil {
-		return "", &SelectionError{Reason: "the key is not UTF-8", kind: ErrPayload}
+		return "", &SelectionError{Reason: "the key is not UTF-8", kind: ErrPayload, cause: err}
 	}
 	return operation + "#" + digest(canonical), nil
 }

@@ -19,7 +19,8 @@ var ErrDuplicateName = errors.New("duplicate member name")
 func Append(dst, raw []byte) ([]byte, error) {
 	w := writers.Get().(*writer)
 	defer w.release()
-	w.dec.Reset(bytes.NewBuffer(raw), jsontext.AllowDuplicateNames(true)) // duplicates are found after sorting
+	w.input = *bytes.NewBuffer(raw)                           // the decoder reads a bytes.Buffer without copying it
+	w.dec.Reset(&w.input, jsontext.AllowDuplicateNames(true)) // duplicates are found after sorting
 	dst, err := w.appendValue(dst)
 	if err == io.EOF {
 		return dst, errors.New("no JSON value")
@@ -40,6 +41,7 @@ var writers = sync.Pool{New: func() any { return &writer{dec: new(jsontext.Decod
 
 // writer turns the tokens of one JSON text into canonical form.
 type writer struct {
+	input   bytes.Buffer
 	dec     *jsontext.Decoder
 	members []member // of the objects being written, innermost last
 	scratch []byte
@@ -49,7 +51,8 @@ type writer struct {
 type member struct{ start, nameEnd, end int }
 
 func (w *writer) release() {
-	w.dec.Reset(bytes.NewBuffer(nil)) // lets go of the caller's bytes
+	w.input = bytes.Buffer{}
+	w.dec.Reset(&w.input) // lets go of the caller's bytes
 	w.members = w.members[:0]
 	writers.Put(w)
 }
@@ -79,7 +82,7 @@ func (w *writer) appendString(dst []byte) ([]byte, error) {
 	if err != nil {
 		return dst, err
 	}
-	if bytes.IndexByte(text, '\\') < 0 {
+	if isShortest(text) {
 		return append(dst, text...), nil
 	}
 	w.scratch, err = jsontext.AppendUnquote(w.scratch[:0], text)
@@ -87,6 +90,21 @@ func (w *writer) appendString(dst []byte) ([]byte, error) {
 		return dst, err
 	}
 	return jsontext.AppendQuote(dst, w.scratch)
+}
+
+// isShortest reports whether a valid JSON string is written without needless
+// escapes. For the rare \u it does not say so.
+func isShortest(text []byte) bool {
+	for {
+		at := bytes.IndexByte(text, '\\')
+		if at < 0 {
+			return true
+		}
+		if escaped := text[at+1]; escaped == 'u' || escaped == '/' {
+			return false
+		}
+		text = text[at+2:]
+	}
 }
 
 func (w *writer) appendArray(dst []byte) ([]byte, error) {

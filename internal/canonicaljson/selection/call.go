@@ -1,0 +1,121 @@
+package selection
+
+import (
+	"bytes"
+	"compress/gzip"
+	"encoding/base64"
+	"errors"
+	"fmt"
+	"io"
+	"unicode/utf8"
+
+	"github.com/go-json-experiment/json/jsontext"
+	"github.com/ikkai-go/idempotency/internal/canonicaljson"
+)
+
+// call is the call of a powertools_ function. go-jmespath has no functions of
+// others, so a member of the root stands for the result.
+type call struct {
+	text        string // as written
+	placeholder string
+	decode      decoder
+	argument    *Selection
+	result      *place // what the expression reads of the result
+}
+
+// decoder turns the text of a call's argument into its result, as far as result
+// is read.
+type decoder func(text []byte, result *place, number numberReader) (any, error)
+
+var decoders = map[string]decoder{
+	"powertools_json":        decodeJSON,
+	"powertools_base64":      decodeBase64,
+	"powertools_base64_gzip": decodeBase64Gzip,
+}
+
+// evaluate returns the result of the call, nil if the argument is missing.
+func (c *call) evaluate(payload []byte, number numberReader) (any, error) {
+	value, from, err := c.argument.evaluate(payload)
+	if err != nil {
+		return nil, err
+	}
+	if missing(value, from) != nil {
+		if c.result.lacks(nil) {
+			return nil, errRequired
+		}
+		return nil, nil
+	}
+	text, err := textOf(value)
+	if err != nil {
+		return nil, err
+	}
+	return c.decode(text, c.result, number)
+}
+
+// textOf returns the bytes of a selected string. They may be the payload's own.
+func textOf(value any) ([]byte, error) {
+	switch v := value.(type) {
+	case string:
+		return []byte(v), nil
+	case canonicaljson.Raw:
+		if v.Text[0] == '"' {
+			return unquote(v.Text)
+		}
+	}
+	return nil, errors.New("the argument is not a string")
+}
+
+// unquote returns the text of a JSON string, which must be UTF-8 without lone
+// surrogates.
+func unquote(text []byte) ([]byte, error) {
+	if inner := text[1 : len(text)-1]; bytes.IndexByte(inner, '\\') < 0 && utf8.Valid(inner) {
+		return inner, nil
+	}
+	return jsontext.AppendUnquote(nil, text)
+}
+
+func decodeJSON(text []byte, result *place, number numberReader) (any, error) {
+	return read(text, result, number)
+}
+
+func decodeBase64(text []byte, _ *place, _ numberReader) (any, error) {
+	data, err := fromBase64(text)
+	if err != nil {
+		return nil, err
+	}
+	return asText(data)
+}
+
+// maxInflated bounds what a few kilobytes of gzip can grow to: 16 MiB, more than
+// twice the largest payload of a Lambda invocation.
+const maxInflated = 16 << 20
+
+func decodeBase64Gzip(text []byte, _ *place, _ numberReader) (any, error) {
+	data, err := fromBase64(text)
+	if err != nil {
+		return nil, err
+	}
+	unzip, err := gzip.NewReader(bytes.NewReader(data))
+	if err != nil {
+		return nil, err
+	}
+	inflated, err := io.ReadAll(io.LimitReader(unzip, maxInflated+1))
+	if err != nil {
+		return nil, err
+	}
+	if len(inflated) > maxInflated {
+		return nil, fmt.Errorf("the data grows beyond %d bytes", maxInflated)
+	}
+	return asText(inflated)
+}
+
+func fromBase64(text []byte) ([]byte, error) {
+	return base64.StdEncoding.AppendDecode(nil, text)
+}
+
+func asText(data []byte) (any, error) {
+	if !utf8.Valid(data) {
+		return nil, errors.New("the decoded data is not UTF-8 text")
+	}
+	return string(data), nil
+}

@@ -1,0 +1,170 @@
+package selection
+
+import "github.com/jmespath/go-jmespath"
+
+// A parameter of a function takes a value or an &expression.
+type parameter int
+
+const (
+	value parameter = iota
+	expression
+)
+
+// signature is what has to be known of a function before it is called. result
+// gives the origin of its result from those of its arguments (an &expression's is
+// that of its value on a computed element); nil means that the result is computed.
+type signature struct {
+	parameters []parameter
+	variadic   bool // the last parameter takes one argument or more
+	required   bool // it would turn a missing argument into a value
+	result     func(arguments []origin) origin
+}
+
+// functions are go-jmespath's functions and ours.
+var functions = map[string]signature{
+	"abs":         {parameters: []parameter{value}},
+	"avg":         {parameters: []parameter{value}},
+	"ceil":        {parameters: []parameter{value}},
+	"contains":    {parameters: []parameter{value, value}},
+	"ends_with":   {parameters: []parameter{value, value}},
+	"floor":       {parameters: []parameter{value}},
+	"join":        {parameters: []parameter{value, value}},
+	"length":      {parameters: []parameter{value}},
+	"map":         {parameters: []parameter{expression, value}, result: listOfFirst},
+	"max":         {parameters: []parameter{value}, result: elementOfFirst},
+	"max_by":      {parameters: []parameter{value, expression}, result: elementOfFirst},
+	"merge":       {parameters: []parameter{value}, variadic: true, result: anyArgument},
+	"min":         {parameters: []parameter{value}, result: elementOfFirst},
+	"min_by":      {parameters: []parameter{value, expression}, result: elementOfFirst},
+	"not_null":    {parameters: []parameter{value}, variadic: true, result: anyArgument},
+	"reverse":     {parameters: []parameter{value}, result: reordered},
+	"sort":        {parameters: []parameter{value}, result: reordered},
+	"sort_by":     {parameters: []parameter{value, expression}, result: reordered},
+	"starts_with": {parameters: []parameter{value, value}},
+	"sum":         {parameters: []parameter{value}},
+	"to_array":    {parameters: []parameter{value}, required: true, result: listOrItself},
+	"to_number":   {parameters: []parameter{value}},
+	"to_string":   {parameters: []parameter{value}, required: true, result: text},
+	"type":        {parameters: []parameter{value}},
+
+	"powertools_json":        {parameters: []parameter{value}},
+	"powertools_base64":      {parameters: []parameter{value}},
+	"powertools_base64_gzip": {parameters: []parameter{value}},
+}
+
+func listOfFirst(arguments []origin) origin { return origin{each: &arguments[0]} }
+
+func elementOfFirst(arguments []origin) origin { return arguments[0].element() }
+
+// listOrItself is the argument if that is a list, else the list of it. Where the
+// argument is not required, a null in the list may be the argument.
+func listOrItself(arguments []origin) origin {
+	element := arguments[0]
+	element.part = !element.isOnePlace()
+	return arguments[0].or(origin{each: &element})
+}
+
+func text([]origin) origin { return origin{text: true} }
+
+func anyArgument(arguments []origin) origin {
+	var result origin
+	for _, a := range arguments {
+		result = result.or(a)
+	}
+	return result
+}
+
+// reordered is a list whose elements are those of the first argument. They are
+// inspected as a whole, so that they need no places of their own.
+func reordered(arguments []origin) origin {
+	list := arguments[0]
+	list.places = nil
+	element := list.element()
+	return origin{each: &element}
+}
+
+// checkFunctions refuses calls that would fail for every payload. go-jmespath
+// finds them only when it evaluates them.
+func checkFunctions(n node) error {
+	if n.kind == int(jmespath.ASTFunctionExpression) {
+		if n.name == "keys" || n.name == "values" {
+			return refusal("%s() has no stable order; name the members of the object", n.name)
+		}
+		f, known := functions[n.name]
+		if !known {
+			return refusal("there is no function %s()", n.name)
+		}
+		if len(n.children) < len(f.parameters) || len(n.children) > len(f.parameters) && !f.variadic {
+			return refusal("%s() takes %d arguments, not %d", n.name, len(f.parameters), len(n.children))
+		}
+		for i, argument := range n.children {
+			p := f.parameters[min(i, len(f.parameters)-1)]
+			if isReference := argument.kind == int(jmespath.ASTExpRef); isReference != (p == expression) {
+				return refusal("argument %d of %s() must be %s", i+1, n.name, [...]string{value: "a value, not an &expression", expression: "an &expression"}[p])
+			}
+		}
+	}
+	for _, child := range n.children {
+		if err := checkFunctions(child); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// calls reports whether a function is called anywhere in the tree.
+func (n node) calls(function string) bool {
+	if n.kind == int(jmespath.ASTFunctionExpression) && n.name == function {
+		return true
+	}
+	for _, child := range n.children {
+		if child.calls(function) {
+			return true
+		}
+	}
+	return false
+}
+
+// makesList reports whether the value of the expression is a list of its own,
+// made where the expression stands.
+func (n node) makesList() bool {
+	switch n.kind {
+	case int(jmespath.ASTProjection), int(jmespath.ASTFilterProjection), int(jmespath.ASTMultiSelectList):
+		return true
+	case int(jmespath.ASTFunctionExpression):
+		return n.name == "map" || n.name == "sort" || n.name == "sort_by" || n.name == "reverse"
+	}
+	return false
+}
+
+// followFunction is follow for a call. The engine looks at every argument.
+func (c *checker) followFunction(n node, in origin) (origin, error) {
+	var arguments []origin
+	for _, argument := range n.children {
+		var a origin
+		var err error
+		if argument.kind == int(jmespath.ASTExpRef) {
+			a, err = c.walk(argument.children[0], origin{})
+		} else {
+			a, err = c.inspect(argument, in)
+		}
+		if err != nil {
+			return origin{}, err
+		}
+		arguments = append(arguments, a)
+	}
+	if n.name == "sort_by" && !n.children[0].makesList() {
+		if !arguments[0].isOfPayload() {
+			return origin{}, errSortsShared
+		}
+		c.sorted = append(c.sorted, arguments[0].places...)
+	}
+	f := functions[n.name]
+	if f.required {
+		arguments[0].require()
+	}
+	if f.result == nil {
+		return origin{}, nil
+	}
+	return f.result(arguments), nil
+}
