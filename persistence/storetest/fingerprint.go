@@ -12,6 +12,7 @@ func fingerprintRules() []Rule {
 			"A claim with another fingerprint is answered with the record and the fingerprint in it, running or finished, so that the caller can tell.",
 			func(s *stage) {
 				first := s.acquires("first", start)
+				first.Fingerprint = s.claim("first", start).Fingerprint
 				s.gets(s.other("second", start), first)
 				done := s.completes(first, success("paid"))
 				s.gets(s.other("third", start), done)
@@ -20,7 +21,7 @@ func fingerprintRules() []Rule {
 			"A claim with another fingerprint never takes a stale record over; one with the same fingerprint still can.",
 			func(s *stage) {
 				first := s.acquires("first", start)
-				s.gets(s.other("second", leaseOver(first)), first)
+				s.gets(s.other("second", stale(first)), first)
 				s.takesOver("third", first)
 			}),
 		rule("mismatch/partial", NeedsCheckpointer,
@@ -28,22 +29,21 @@ func fingerprintRules() []Rule {
 			func(s *stage) {
 				left := s.givesUp(s.acquires("first", start))
 				s.gets(s.other("second", start), left)
-				c := s.claim("third", start)
-				s.gets(c, c.TakeOver(left))
+				s.wins(s.claim("third", start))
 			}),
 		rule("mismatch/one-sided", NeedsNothing,
 			"Where the claim or the record has no fingerprint there is nothing to compare, and nothing mismatches.",
 			func(s *stage) {
 				s.scene("none in the claim", func(s *stage) {
 					first := s.acquires("first", start)
-					c := s.claim("second", leaseOver(first))
+					c := s.claim("second", stale(first))
 					c.Fingerprint = ""
-					s.gets(c, c.TakeOver(first))
+					s.wins(c)
 				})
 				s.scene("none in the record", func(s *stage) {
 					c := s.claim("first", start)
 					c.Fingerprint = ""
-					s.takesOver("second", s.gets(c, c.Fresh()))
+					s.takesOver("second", s.wins(c))
 				})
 			}),
 	}

@@ -20,7 +20,7 @@ func leaseRules() []Rule {
 			"One millisecond after the end of a lease the record may be taken over.",
 			func(s *stage) {
 				first := s.acquires("first", start)
-				s.takesOver("second", first)
+				s.wins(s.claim("second", first.LeaseUntil.Add(time.Millisecond)))
 			}),
 		rule("lease/no-end", NeedsPlanter,
 			"A PROCESSING record without a lease is locked until it expires, never abandoned; without an expiry it is locked for good.",
@@ -29,7 +29,7 @@ func leaseRules() []Rule {
 					foreign := s.foreign()
 					s.gets(s.claim("second", start), foreign)
 					s.gets(s.claim("third", foreign.ExpiresAt), foreign)
-					s.acquires("fourth", expired(foreign))
+					s.acquires("fourth", foreign.ExpiresAt.Add(time.Second))
 				})
 				s.scene("without one", func(s *stage) {
 					foreign := s.foreign()
@@ -41,13 +41,11 @@ func leaseRules() []Rule {
 		rule("lease/outlives-expiry", NeedsPlanter,
 			"A record whose expiry has passed is not replaced while its lease is live.",
 			func(s *stage) {
-				c := s.claim("first", start)
-				running := c.Fresh()
+				running := s.claim("first", start).Fresh()
 				running.ExpiresAt = start.Truncate(time.Second).Add(-10 * time.Second)
 				s.plants(running)
 				s.gets(s.claim("second", start), running)
-				s.gets(s.claim("third", running.LeaseUntil), running)
-				s.acquires("fourth", leaseOver(running))
+				s.acquires("third", stale(running))
 			}),
 		rule("lease/nobody", NeedsPlanter,
 			"A lease without an owner owns nothing, not even a record without one: ErrInvalid, and the record is unchanged.",

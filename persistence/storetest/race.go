@@ -16,31 +16,31 @@ func raceRules() []Rule {
 	return []Rule{
 		rule("race/fresh", NeedsNothing,
 			"Of many claims that meet where there is no record, exactly one gets it, and all others see that one's.",
-			func(s *stage) { s.race(start, persistence.Claim.Fresh) }),
+			func(s *stage) { s.race(start) }),
 		rule("race/expired", NeedsNothing,
 			"Of many claims that meet an expired record, exactly one replaces it, and all others see that one's.",
 			func(s *stage) {
 				done := s.completes(s.acquires("first", start), success("old"))
-				s.race(expired(done), persistence.Claim.Fresh)
+				s.race(expired(done))
 			}),
 		rule("race/stale", NeedsNothing,
 			"Of many claims that meet a stale record, exactly one takes it over, and all others see that one's.",
 			func(s *stage) {
 				first := s.acquires("first", start)
-				s.race(leaseOver(first), takeOverOf(first))
+				s.race(stale(first))
 			}),
 		rule("race/partial", NeedsCheckpointer,
 			"Of many claims that meet a PARTIAL_SUCCESS record, exactly one resumes it, and all others see that one's.",
 			func(s *stage) {
-				left := s.givesUp(s.acquires("first", start))
-				s.race(start, takeOverOf(left))
+				s.givesUp(s.acquires("first", start))
+				s.race(start)
 			}),
 		rule("race/complete", NeedsNothing,
 			"A late owner that completes while another claim takes over: exactly one of them succeeds.",
-			func(s *stage) { s.rounds(completeWhileTakenOver) }),
+			func(s *stage) { s.meetings(completeWhileTakenOver) }),
 		rule("race/release", NeedsNothing,
 			"A late owner that releases while another claim takes over never removes the new owner's record.",
-			func(s *stage) { s.rounds(releaseWhileTakenOver) }),
+			func(s *stage) { s.meetings(releaseWhileTakenOver) }),
 		rule("race/steps", NeedsCheckpointer,
 			"Steps that finish at the same time are all kept.",
 			func(s *stage) {
@@ -58,13 +58,9 @@ func raceRules() []Rule {
 	}
 }
 
-func takeOverOf(stale persistence.Record) func(persistence.Claim) persistence.Record {
-	return func(c persistence.Claim) persistence.Record { return c.TakeOver(stale) }
-}
-
-// race demands that one of many claims owns the record, as won makes it of the
-// claim, and that all others were answered with it.
-func (s *stage) race(now time.Time, won func(persistence.Claim) persistence.Record) {
+// race demands that one of many claims owns the record, and that all others were
+// answered with it.
+func (s *stage) race(now time.Time) {
 	claims := make([]persistence.Claim, racers)
 	answers := make([]persistence.Record, racers)
 	errs := make([]error, racers)
@@ -73,88 +69,81 @@ func (s *stage) race(now time.Time, won func(persistence.Claim) persistence.Reco
 	}
 	together(racers, func(i int) { answers[i], errs[i] = s.store.Acquire(s.ctx, claims[i]) })
 
-	var winners []persistence.Record
+	var owned []persistence.Record
 	for i, c := range claims {
 		s.ok("the claim of "+c.Owner, errs[i])
 		if answers[i].Owner == c.Owner {
-			winners = append(winners, won(c))
+			owned = append(owned, answers[i])
 		}
 	}
-	if len(winners) != 1 {
-		s.fail("want 1 owner of %d claims, got %d", racers, len(winners))
+	if len(owned) != 1 {
+		s.fail("want 1 owner of %d claims, got %d", racers, len(owned))
 		return
 	}
 	for i, answer := range answers {
-		if diff := differences(winners[0], answer); diff != "" {
+		if diff := differences(owned[0], answer); diff != "" {
 			s.fail("the claim of %s is answered with another record than the winner's:\n%s", claims[i].Owner, diff)
 		}
 	}
-	s.sees(now, winners[0])
+	s.sees(now, owned[0])
 }
 
-// rounds plays a scene several times, because one alone seldom overlaps.
-func (s *stage) rounds(play func(s *stage)) {
-	for i := range 8 {
-		s.scene(fmt.Sprint("round ", i+1), play)
+// meetings plays the meeting of two calls in either order, and then at once,
+// several times, because two calls seldom overlap by themselves.
+func (s *stage) meetings(play func(s *stage, meet func(a, b func()))) {
+	s.scene("the late owner is first", func(s *stage) {
+		play(s, func(a, b func()) { a(); b() })
+	})
+	s.scene("the take-over is first", func(s *stage) {
+		play(s, func(a, b func()) { b(); a() })
+	})
+	for range 8 {
+		s.scene("both at once", func(s *stage) {
+			play(s, func(a, b func()) {
+				together(2, func(i int) { []func(){a, b}[i]() })
+			})
+		})
 	}
 }
 
-func completeWhileTakenOver(s *stage) {
+func completeWhileTakenOver(s *stage, meet func(owner, other func())) {
 	first := s.acquires("first", start)
-	done := completed(first, success("late"))
-	c := s.claim("second", leaseOver(first))
-	second := c.TakeOver(first)
+	c := s.claim("second", stale(first))
 	var (
 		answer                persistence.Record
 		acquiring, completing error
 	)
-	together(2, func(i int) {
-		if i == 0 {
-			completing = s.store.Complete(s.ctx, first.Lease(), success("late"))
-		} else {
-			answer, acquiring = s.store.Acquire(s.ctx, c)
-		}
-	})
+	meet(
+		func() { completing = s.store.Complete(s.ctx, first.Lease(), success("late")) },
+		func() { answer, acquiring = s.store.Acquire(s.ctx, c) },
+	)
 	s.ok("the claim of "+c.Owner, acquiring)
-	want := done
 	if answer.Owner == c.Owner {
 		s.lost("complete, although the record was taken over", completing)
-		want = second
+		s.sees(c.Now, answer)
 	} else {
 		s.ok("complete, and nobody has taken the record over", completing)
+		s.sees(c.Now, completed(first, success("late")))
 	}
-	if diff := differences(want, answer); diff != "" {
-		s.fail("the claim of %s is answered with another record:\n%s", c.Owner, diff)
-	}
-	s.sees(c.Now, want)
 }
 
-func releaseWhileTakenOver(s *stage) {
+func releaseWhileTakenOver(s *stage, meet func(owner, other func())) {
 	first := s.acquires("first", start)
-	c := s.claim("second", leaseOver(first))
+	c := s.claim("second", stale(first))
 	var (
-		answer               persistence.Record
-		acquiring, releasing error
+		second    persistence.Record
+		releasing error
 	)
-	together(2, func(i int) {
-		if i == 0 {
-			releasing = s.store.Release(s.ctx, first.Lease())
-		} else {
-			answer, acquiring = s.store.Acquire(s.ctx, c)
-		}
-	})
-	s.ok("the claim of "+c.Owner, acquiring)
-	want := c.Fresh()
-	if answer.Attempt > 1 {
-		s.lost("release, although the record was taken over", releasing)
-		want = c.TakeOver(first)
-	} else {
+	meet(
+		func() { releasing = s.store.Release(s.ctx, first.Lease()) },
+		func() { second = s.wins(c) },
+	)
+	if second.Attempt == 1 {
 		s.ok("release, and then a new record", releasing)
+	} else {
+		s.lost("release, although the record was taken over", releasing)
 	}
-	if diff := differences(want, answer); diff != "" {
-		s.fail("the claim of %s is answered with another record:\n%s", c.Owner, diff)
-	}
-	s.sees(c.Now, want)
+	s.sees(c.Now, second)
 }
 
 // together runs a function n times at once, each in a goroutine of its own.

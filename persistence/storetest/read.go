@@ -17,7 +17,7 @@ func readRules() []Rule {
 			func(s *stage) {
 				first := s.acquires("first", start)
 				s.finds(first)
-				s.takesOver("second", first)
+				s.sees(start, first)
 			}),
 		rule("read/finished", NeedsReader,
 			"Read shows a finished record as Complete wrote it. An answer may be behind the times; of 100, one is not.",

@@ -62,8 +62,8 @@ func releaseRules() []Rule {
 			"A PARTIAL_SUCCESS record is resumed by the next claim at once, with its steps and one more attempt.",
 			func(s *stage) {
 				left := s.givesUp(s.acquires("first", start))
-				c := s.claim("second", start)
-				second := s.gets(c, c.TakeOver(left))
+				second := s.wins(s.claim("second", start))
+				second.Steps, second.Attempt = left.Steps, left.Attempt+1
 				s.sees(start, second)
 				s.completes(second, success("paid"))
 			}),

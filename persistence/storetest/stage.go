@@ -22,13 +22,11 @@ const (
 	recordLength = time.Hour
 )
 
-// leaseOver is the first moment at which the lease of r has ended.
-func leaseOver(r persistence.Record) time.Time { return r.LeaseUntil.Add(time.Millisecond) }
+// stale is a moment at which the lease of r has long ended, and r has not expired.
+func stale(r persistence.Record) time.Time { return r.LeaseUntil.Add(10 * time.Second) }
 
-// expired is the first moment at which r counts as absent.
-func expired(r persistence.Record) time.Time {
-	return r.ExpiresAt.Truncate(time.Second).Add(time.Second)
-}
+// expired is a moment at which r has long expired.
+func expired(r persistence.Record) time.Time { return r.ExpiresAt.Add(10 * time.Second) }
 
 // stage is where a rule plays: a store, a key that nobody else uses, and the
 // first thing that went wrong. After that nothing counts any more, so that a
@@ -100,17 +98,32 @@ func (s *stage) gets(c persistence.Claim, want persistence.Record) persistence.R
 	return got
 }
 
-// acquires demands that owner gets a new record.
-func (s *stage) acquires(owner string, now time.Time) persistence.Record {
-	c := s.claim(owner, now)
-	return s.gets(c, c.Fresh())
+// wins demands that the claim gets the record, and returns it as it was seen.
+// What else is in it is for the rules that are about that, so that one fault is
+// not reported by all of them.
+func (s *stage) wins(c persistence.Claim) persistence.Record {
+	got, err := s.store.Acquire(s.ctx, c)
+	switch {
+	case err != nil:
+		s.fail("the claim of %s at %s: %w", c.Owner, clock(c.Now), err)
+	case got.Owner != c.Owner || got.Status != persistence.StatusProcessing:
+		s.fail("the claim of %s at %s: want to own the record, got one that is %s of %q", c.Owner, clock(c.Now), got.Status, got.Owner)
+	}
+	return got
 }
 
-// takesOver demands that owner gets a stale record at the first moment at which
-// its lease has ended.
-func (s *stage) takesOver(owner string, stale persistence.Record) persistence.Record {
-	c := s.claim(owner, leaseOver(stale))
-	return s.gets(c, c.TakeOver(stale))
+// acquires demands that owner gets a new record.
+func (s *stage) acquires(owner string, now time.Time) persistence.Record {
+	r := s.wins(s.claim(owner, now))
+	if r.Attempt != 1 {
+		s.fail("the claim of %s at %s: want a new record, got attempt %d", r.Owner, clock(now), r.Attempt)
+	}
+	return r
+}
+
+// takesOver demands that owner gets a record whose lease has ended.
+func (s *stage) takesOver(owner string, r persistence.Record) persistence.Record {
+	return s.wins(s.claim(owner, stale(r)))
 }
 
 // sees demands that the store holds a record at now, before it expires. The
@@ -208,7 +221,7 @@ func success(result string) persistence.Outcome {
 	return persistence.Outcome{
 		Status:    persistence.StatusCompleted,
 		Result:    []byte(result),
-		ExpiresAt: start.Add(2 * recordLength).Truncate(time.Second),
+		ExpiresAt: start.Add(recordLength).Truncate(time.Second),
 	}
 }
 

@@ -83,7 +83,7 @@ func stepRules() []Rule {
 			"A step of 5 MB is stored whole, or refused with ErrTooLarge; then nothing has changed and the operation goes on.",
 			func(s *stage) {
 				first := s.acquires("first", start)
-				huge := string(noise(5_000_000))
+				huge := string(noise(tooLarge))
 				if err := s.checkpoint(first.Lease(), "huge", []byte(huge)); err == nil {
 					first = with(first, "huge", huge)
 				} else {

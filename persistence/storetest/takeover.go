@@ -8,21 +8,25 @@ import (
 
 func takeOverRules() []Rule {
 	return []Rule{
-		rule("take-over/owner", NeedsNothing,
-			"Who takes a record over is its only owner from then on, under the lease and the expiry of the new claim.",
+		rule("take-over/record", NeedsNothing,
+			"Who takes a record over gets the one that the claim makes of it: its own lease and expiry, one more attempt.",
 			func(s *stage) {
 				first := s.acquires("first", start)
-				second := s.takesOver("second", first)
-				s.gets(s.claim("third", leaseOver(first)), second)
-				s.gets(s.claim("fourth", second.LeaseUntil), second)
-				s.sees(leaseOver(first), second)
+				c := s.claim("second", stale(first))
+				s.gets(c, c.TakeOver(first))
+				s.sees(c.Now, c.TakeOver(first))
+			}),
+		rule("take-over/owner", NeedsNothing,
+			"Who takes a record over is its only owner from then on.",
+			func(s *stage) {
+				second := s.takesOver("second", s.acquires("first", start))
+				s.gets(s.claim("third", second.LeaseUntil.Add(-leaseLength/2)), second)
 				s.completes(second, success("paid"))
 			}),
 		rule("take-over/attempt", NeedsNothing,
 			"Every take-over counts one more attempt.",
 			func(s *stage) {
-				first := s.acquires("first", start)
-				second := s.takesOver("second", first)
+				second := s.takesOver("second", s.acquires("first", start))
 				third := s.takesOver("third", second)
 				if third.Attempt != 3 {
 					s.fail("the attempt of the third owner: want 3, got %d", third.Attempt)
@@ -33,50 +37,54 @@ func takeOverRules() []Rule {
 			func(s *stage) {
 				first := s.acquires("first", start)
 				s.ok("checkpoint", s.checkpoint(first.Lease(), "reserve", []byte("box 7")))
-				second := s.takesOver("second", with(first, "reserve", "box 7"))
+				second := s.takesOver("second", first)
+				second.Steps = map[string][]byte{"reserve": []byte("box 7")}
+				s.sees(second.LeaseUntil, second)
 				s.ok("checkpoint", s.checkpoint(second.Lease(), "charge", []byte("12.50")))
-				third := s.takesOver("third", with(second, "charge", "12.50"))
+				third := s.takesOver("third", second)
+				third.Steps = map[string][]byte{"reserve": []byte("box 7"), "charge": []byte("12.50")}
 				s.sees(third.LeaseUntil, third)
 			}),
 		rule("take-over/fingerprint", NeedsNothing,
 			"A take-over records the fingerprint of the claim; a claim without one keeps that of the record.",
 			func(s *stage) {
 				s.scene("a claim without a fingerprint", func(s *stage) {
-					first := s.acquires("first", start)
-					c := s.claim("second", leaseOver(first))
+					c := s.claim("second", stale(s.acquires("first", start)))
+					fingerprint := c.Fingerprint
 					c.Fingerprint = ""
-					s.sees(c.Now, s.gets(c, c.TakeOver(first)))
+					second := s.wins(c)
+					second.Fingerprint = fingerprint
+					s.sees(c.Now, second)
 				})
 				s.scene("a record without a fingerprint", func(s *stage) {
-					c := s.claim("first", start)
-					c.Fingerprint = ""
-					first := s.gets(c, c.Fresh())
-					second := s.takesOver("second", first)
-					s.sees(leaseOver(first), second)
+					bare := s.claim("first", start)
+					bare.Fingerprint = ""
+					c := s.claim("second", stale(s.wins(bare)))
+					second := s.wins(c)
+					second.Fingerprint = c.Fingerprint
+					s.sees(c.Now, second)
 				})
 			}),
 		rule("refuse-unknown/stale", NeedsNothing,
 			"A claim with RefuseUnknown leaves a record whose lease has ended as it is. Its late owner can still complete it.",
 			func(s *stage) {
 				first := s.acquires("first", start)
-				s.gets(s.cautious("second", leaseOver(first)), first)
-				s.sees(leaseOver(first), first)
+				s.gets(s.cautious("second", stale(first)), first)
+				s.sees(stale(first), first)
 				done := s.completes(first, success("late"))
-				s.gets(s.cautious("third", leaseOver(first)), done)
+				s.gets(s.cautious("third", stale(first)), done)
 			}),
 		rule("refuse-unknown/partial", NeedsCheckpointer,
 			"A claim with RefuseUnknown resumes a PARTIAL_SUCCESS record: it was given up, so nothing about it is unknown.",
 			func(s *stage) {
-				left := s.givesUp(s.acquires("first", start))
-				c := s.cautious("second", start)
-				s.sees(start, s.gets(c, c.TakeOver(left)))
+				s.givesUp(s.acquires("first", start))
+				s.wins(s.cautious("second", start))
 			}),
 		rule("refuse-unknown/expired", NeedsNothing,
 			"A claim with RefuseUnknown replaces an expired record.",
 			func(s *stage) {
 				first := s.acquires("first", start)
-				c := s.cautious("second", expired(first))
-				s.sees(c.Now, s.gets(c, c.Fresh()))
+				s.wins(s.cautious("second", expired(first)))
 			}),
 	}
 }

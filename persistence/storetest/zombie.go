@@ -42,7 +42,7 @@ func zombieRules() []Rule {
 // against one that expired and was replaced.
 func (s *stage) outlived(act func(s *stage, zombie persistence.Lease) error) {
 	loses := func(s *stage, first, second persistence.Record, o persistence.Outcome) {
-		now := second.LeaseUntil
+		now := second.LeaseUntil.Add(-leaseLength / 2)
 		s.lost("the zombie, while the new owner runs", act(s, first.Lease()))
 		s.sees(now, second)
 		o.ExpiresAt = second.ExpiresAt

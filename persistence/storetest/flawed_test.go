@@ -1,0 +1,177 @@
+package storetest_test
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	"github.com/ikkai-go/idempotency/persistence"
+)
+
+type (
+	claim   = persistence.Claim
+	record  = persistence.Record
+	lease   = persistence.Lease
+	outcome = persistence.Outcome
+)
+
+// flawed is a store that does everything right, by way of a Memory, but for what
+// a sabotage replaces. Nil fields replace nothing. One lock is held during every
+// method, so what a sabotage breaks is broken each time it is tried; only pause
+// lets others in.
+type flawed struct {
+	mu    sync.Mutex
+	right *persistence.Memory
+
+	// misread changes what Acquire believes when it judges, not what is stored.
+	misread func(c *claim, found *record)
+	// miswrite changes what Acquire writes in the place of an old record.
+	miswrite func(c claim, old record, made *record)
+	// undecided plays between a verdict and the write that it leads to.
+	undecided func(v persistence.Verdict)
+	// misquote changes what Acquire and Read return.
+	misquote func(r *record)
+
+	// These stand in for a whole method.
+	acquire    func(ctx context.Context, c claim) (record, error)
+	complete   func(ctx context.Context, l lease, o outcome) error
+	release    func(ctx context.Context, l lease) error
+	checkpoint func(ctx context.Context, l lease, step string, output []byte) error
+	read       func(ctx context.Context, key string) (record, bool, error)
+	plant      func(r record)
+}
+
+// newFlawed returns a sabotaged store.
+func newFlawed(sabotage func(f *flawed)) *flawed {
+	right := persistence.NewMemory()
+	f := &flawed{right: right, complete: right.Complete, release: right.Release, checkpoint: right.Checkpoint, read: right.Read, plant: right.Put}
+	f.acquire = f.judgeAndWrite
+	sabotage(f)
+	return f
+}
+
+// pause lets everybody else go as far as they can. In a bubble of synctest the
+// clock moves only when nobody can go any further.
+func (f *flawed) pause() {
+	f.mu.Unlock()
+	time.Sleep(1)
+	f.mu.Lock()
+}
+
+func (f *flawed) Acquire(ctx context.Context, c claim) (record, error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	r, err := f.acquire(ctx, c)
+	return f.quote(r), err
+}
+
+// judgeAndWrite is what Memory does, with the places where it can be sabotaged.
+func (f *flawed) judgeAndWrite(ctx context.Context, c claim) (record, error) {
+	if err := c.Check(); err != nil {
+		return record{}, err
+	}
+	found, exists, err := f.right.Read(ctx, c.Key)
+	if err != nil {
+		return record{}, &persistence.Fault{Op: "acquire", Retryable: true, Err: err}
+	}
+	verdict := persistence.Vacant
+	if exists {
+		claim, belief := c, found
+		if f.misread != nil {
+			f.misread(&claim, &belief)
+		}
+		verdict = claim.Judge(belief)
+	}
+	if f.undecided != nil {
+		f.undecided(verdict)
+	}
+	var made record
+	switch verdict {
+	case persistence.Vacant:
+		made = c.Fresh()
+	case persistence.Stale:
+		made = c.TakeOver(found)
+	default:
+		return found, nil
+	}
+	if f.miswrite != nil {
+		f.miswrite(c, found, &made)
+	}
+	f.right.Put(made)
+	return made.Clone(), nil
+}
+
+func (f *flawed) Complete(ctx context.Context, l lease, o outcome) error {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.complete(ctx, l, o)
+}
+
+func (f *flawed) Release(ctx context.Context, l lease) error {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.release(ctx, l)
+}
+
+func (f *flawed) Checkpoint(ctx context.Context, l lease, step string, output []byte) error {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.checkpoint(ctx, l, step, output)
+}
+
+func (f *flawed) Read(ctx context.Context, key string) (record, bool, error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	r, found, err := f.read(ctx, key)
+	return f.quote(r), found, err
+}
+
+func (f *flawed) Plant(_ context.Context, r record) error {
+	f.plant(r)
+	return nil
+}
+
+func (f *flawed) quote(r record) record {
+	if f.misquote != nil {
+		f.misquote(&r)
+	}
+	return r
+}
+
+// find returns the stored record of a key, or none.
+func (f *flawed) find(key string) record {
+	r, _, _ := f.right.Read(context.Background(), key)
+	return r
+}
+
+// fold makes the store take keys that fold to the same for one key.
+func (f *flawed) fold(same func(key string) string) {
+	f.acquire = func(ctx context.Context, c claim) (record, error) {
+		key := c.Key
+		c.Key = same(key)
+		r, err := f.judgeAndWrite(ctx, c)
+		r.Key = key
+		return r, err
+	}
+	f.complete = func(ctx context.Context, l lease, o outcome) error {
+		l.Key = same(l.Key)
+		return f.right.Complete(ctx, l, o)
+	}
+	f.release = func(ctx context.Context, l lease) error {
+		l.Key = same(l.Key)
+		return f.right.Release(ctx, l)
+	}
+	f.checkpoint = func(ctx context.Context, l lease, step string, output []byte) error {
+		l.Key = same(l.Key)
+		return f.right.Checkpoint(ctx, l, step, output)
+	}
+	f.read = func(ctx context.Context, key string) (record, bool, error) {
+		r, found, err := f.right.Read(ctx, same(key))
+		r.Key = key
+		return r, found, err
+	}
+	f.plant = func(r record) {
+		r.Key = same(r.Key)
+		f.right.Put(r)
+	}
+}
