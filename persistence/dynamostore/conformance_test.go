@@ -1,0 +1,70 @@
+package dynamostore_test
+
+import (
+	"crypto/rand"
+	"testing"
+
+	"github.com/ikkai-go/idempotency/internal/dynamolocal"
+	"github.com/ikkai-go/idempotency/persistence"
+	"github.com/ikkai-go/idempotency/persistence/dynamostore"
+	"github.com/ikkai-go/idempotency/persistence/storetest"
+)
+
+// reserved are attribute names that DynamoDB refuses outside placeholders.
+var reserved = dynamostore.Attributes{
+	Key: "key", Status: "status", Owner: "user", LeaseUntil: "until", ExpireAt: "ttl",
+	Fingerprint: "hash", Result: "data", ResultEncoding: "format", Steps: "steps", Attempt: "count", Version: "version",
+}
+
+// composite is report 34's table: reserved words everywhere, and a sort key.
+func composite() dynamostore.Config {
+	attributes := reserved
+	attributes.SortKey = "name"
+	return dynamostore.Config{Attributes: attributes, PartitionValue: "shop"}
+}
+
+// The store keeps the contract, whatever the table and the endpoint look like.
+func TestTheContractIsKept(t *testing.T) {
+	embedded := func(config dynamostore.Config, faults ...dynamolocal.Fault) func(*testing.T) persistence.Store {
+		return func(t *testing.T) persistence.Store {
+			db, store := newStoreWith(t, config)
+			db.Inject(faults...)
+			return store
+		}
+	}
+	t.Run("default table", func(t *testing.T) { storetest.Run(t, embedded(dynamostore.Config{})) })
+	t.Run("reserved words", func(t *testing.T) { storetest.Run(t, embedded(dynamostore.Config{Attributes: reserved})) })
+	t.Run("composite table", func(t *testing.T) { storetest.Run(t, embedded(composite())) })
+	t.Run("no items with failed conditions", func(t *testing.T) {
+		storetest.Run(t, embedded(dynamostore.Config{}, dynamolocal.Fault{Times: dynamolocal.Always, Do: dynamolocal.OmitItem()}))
+	})
+	if client, set := dynamolocal.External(); set {
+		external := func(config dynamostore.Config) func(*testing.T) persistence.Store {
+			config.Table = "idempotency-" + rand.Text()
+			return func(t *testing.T) persistence.Store { return newTable(t, client, config) }
+		}
+		t.Run(dynamolocal.EndpointEnv, func(t *testing.T) { storetest.Run(t, external(dynamostore.Config{})) })
+		t.Run(dynamolocal.EndpointEnv+" composite", func(t *testing.T) { storetest.Run(t, external(composite())) })
+	}
+}
+
+// The same with the reply of every second request lost: the SDK repeats it, and
+// the store recognises its own writes.
+func TestTheContractIsKeptWithLostReplies(t *testing.T) {
+	for _, rule := range storetest.Rules() {
+		if rule.Name == "race/release" {
+			// A release whose reply is lost, and a record that somebody else makes
+			// before it is repeated: the repeat can only report the other's record.
+			continue
+		}
+		t.Run(rule.Name, func(t *testing.T) {
+			db, store := newStore(t)
+			for request := 2; request < 2000; request += 2 {
+				db.Inject(dynamolocal.Fault{Request: request, Do: dynamolocal.FailAfter()})
+			}
+			if err := rule.Check(t.Context(), store); err != nil {
+				t.Errorf("%s\nThe store does otherwise: %v", rule.Doc, err)
+			}
+		})
+	}
+}
