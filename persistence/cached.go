@@ -120,17 +120,18 @@ func (c *Cached) recall(key string) (Record, bool) {
 	return e.Value.(Record).Clone(), true
 }
 
+// remember keeps a finished record. Any other one is news as well: what was
+// known under its key has expired.
 func (c *Cached) remember(r Record) {
-	if !r.Status.Finished() || footprint(r) > c.limits.Bytes {
-		return
-	}
-	r = r.Clone()
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if e, known := c.entries[r.Key]; known {
 		c.forget(e)
 	}
-	c.entries[r.Key] = c.recent.PushFront(r)
+	if !r.Status.Finished() || footprint(r) > c.limits.Bytes {
+		return
+	}
+	c.entries[r.Key] = c.recent.PushFront(r.Clone())
 	c.bytes += footprint(r)
 	for len(c.entries) > c.limits.Records || c.bytes > c.limits.Bytes {
 		c.forget(c.recent.Back())
