@@ -149,34 +149,32 @@ func TestTheProcessMayDieAtAnyStoreCall(t *testing.T) {
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
-			onBothStores(t, func(t *testing.T, store persistence.Store) {
-				synctestOrNot(t, store, func(t *testing.T, store persistence.Store) {
-					dying := newTestGuard(t, &mortal{Store: store, call: test.call, after: test.after}, idempotent.Config{})
-					died := make(chan struct{})
-					go func() {
-						defer close(died)
-						_, _ = idempotent.Do(within(t, 2*time.Second), dying, "k", func(context.Context) (string, error) {
-							if test.fails {
-								return "", errTryAgain
-							}
-							return "first", nil
-						})
-						t.Error("the process survived")
-					}()
-					<-died
-					guard := newTestGuard(t, store, idempotent.Config{})
-					retry := func(name string) (string, error) {
-						return idempotent.Do(within(t, time.Minute), guard, "k", func(context.Context) (string, error) { return name, nil })
-					}
-					got, err := retry("second")
-					if !errors.Is(err, test.want.atOnce) || got != test.want.atOnceRun {
-						t.Errorf("at once: %q, %v, want %q, %v", got, err, test.want.atOnceRun, test.want.atOnce)
-					}
-					time.Sleep(4 * time.Second) // virtual
-					if got, err := retry("third"); err != nil || got != test.want.afterLease {
-						t.Errorf("after the lease: %q, %v, want %q", got, err, test.want.afterLease)
-					}
-				})
+			inVirtualTime(t, func(t *testing.T, store persistence.Store) {
+				dying := newTestGuard(t, &mortal{Store: store, call: test.call, after: test.after}, idempotent.Config{})
+				died := make(chan struct{})
+				go func() {
+					defer close(died)
+					_, _ = idempotent.Do(within(t, 2*time.Second), dying, "k", func(context.Context) (string, error) {
+						if test.fails {
+							return "", errTryAgain
+						}
+						return "first", nil
+					})
+					t.Error("the process survived")
+				}()
+				<-died
+				guard := newTestGuard(t, store, idempotent.Config{})
+				retry := func(name string) (string, error) {
+					return idempotent.Do(within(t, time.Minute), guard, "k", func(context.Context) (string, error) { return name, nil })
+				}
+				got, err := retry("second")
+				if !errors.Is(err, test.want.atOnce) || got != test.want.atOnceRun {
+					t.Errorf("at once: %q, %v, want %q, %v", got, err, test.want.atOnceRun, test.want.atOnce)
+				}
+				time.Sleep(4 * time.Second) // virtual
+				if got, err := retry("third"); err != nil || got != test.want.afterLease {
+					t.Errorf("after the lease: %q, %v, want %q", got, err, test.want.afterLease)
+				}
 			})
 		})
 	}

@@ -2,10 +2,11 @@ package idempotent_test
 
 import (
 	"context"
-	"io"
+	"crypto/rand"
 	"log/slog"
 	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/ikkai-go/idempotency"
@@ -40,12 +41,41 @@ func newStoreOn(t testing.TB, db *dynamolocal.DB) *dynamostore.Store {
 	return store
 }
 
-// onBothStores runs a story on the reference store and on DynamoDB.
-func onBothStores(t *testing.T, story func(*testing.T, persistence.Store)) {
+// onEveryStore runs a story on the reference store, on DynamoDB, and on the
+// endpoint that the environment may name.
+func onEveryStore(t *testing.T, story func(*testing.T, persistence.Store)) {
 	t.Run("Memory", func(t *testing.T) { story(t, persistence.NewMemory()) })
 	t.Run("DynamoDB", func(t *testing.T) {
 		_, store := newDynamo(t)
 		story(t, store)
+	})
+	if client, set := dynamolocal.External(); set {
+		t.Run(dynamolocal.EndpointEnv, func(t *testing.T) {
+			config := dynamostore.Config{Table: "idempotency-" + rand.Text()}
+			if err := dynamostore.CreateTable(t.Context(), client, config); err != nil {
+				t.Fatal(err)
+			}
+			store, err := dynamostore.New(client, config)
+			if err != nil {
+				t.Fatal(err)
+			}
+			story(t, store)
+		})
+	}
+}
+
+// inVirtualTime runs a story in a bubble in which time passes as soon as nobody
+// has anything else to do, on the reference store and on DynamoDB. What such a
+// story says of time, the store's own suite shows on any endpoint.
+func inVirtualTime(t *testing.T, story func(*testing.T, persistence.Store)) {
+	t.Run("Memory", func(t *testing.T) {
+		synctest.Test(t, func(t *testing.T) { story(t, persistence.NewMemory()) })
+	})
+	t.Run("DynamoDB", func(t *testing.T) {
+		synctest.Test(t, func(t *testing.T) {
+			_, store := newDynamo(t)
+			story(t, store)
+		})
 	})
 }
 
@@ -63,7 +93,7 @@ func newTestGuard(t testing.TB, store persistence.Store, config idempotent.Confi
 		config.Key = idempotency.MustJMESPath("id")
 	}
 	if config.Logger == nil {
-		config.Logger = slog.New(slog.NewTextHandler(io.Discard, nil))
+		config.Logger = slog.New(slog.DiscardHandler)
 	}
 	guard, err := idempotent.New(store, config)
 	if err != nil {

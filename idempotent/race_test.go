@@ -18,7 +18,7 @@ import (
 // 200 callers of one key: one runs, and each of the others is told to come back
 // or gets a replay.
 func TestTwoHundredCallersOfOneKeyRunOnce(t *testing.T) {
-	onBothStores(t, func(t *testing.T, store persistence.Store) {
+	onEveryStore(t, func(t *testing.T, store persistence.Store) {
 		guard := newTestGuard(t, store, idempotent.Config{})
 		var runs, replays, inProgress atomic.Int32
 		handler := guard.Handler(func(context.Context, order) (string, error) {
@@ -51,30 +51,28 @@ func TestTwoHundredCallersOfOneKeyRunOnce(t *testing.T) {
 
 // With patience every one of them gets the one answer.
 func TestTwoHundredPatientCallersGetOneAnswer(t *testing.T) {
-	onBothStores(t, func(t *testing.T, store persistence.Store) {
-		synctestOrNot(t, store, func(t *testing.T, store persistence.Store) {
-			guard := newTestGuard(t, store, idempotent.Config{Wait: time.Minute})
-			var runs atomic.Int32
-			var callers sync.WaitGroup
-			for range 200 {
-				callers.Go(func() {
-					got, err := idempotent.Do(within(t, 2*time.Minute), guard, "k", func(context.Context) (int32, error) {
-						time.Sleep(3 * time.Second) // virtual
-						return runs.Add(1), nil
-					})
-					if err != nil || got != 1 {
-						t.Errorf("got %v, %v", got, err)
-					}
+	inVirtualTime(t, func(t *testing.T, store persistence.Store) {
+		guard := newTestGuard(t, store, idempotent.Config{Wait: time.Minute})
+		var runs atomic.Int32
+		var callers sync.WaitGroup
+		for range 200 {
+			callers.Go(func() {
+				got, err := idempotent.Do(within(t, 2*time.Minute), guard, "k", func(context.Context) (int32, error) {
+					time.Sleep(3 * time.Second) // virtual
+					return runs.Add(1), nil
 				})
-			}
-			callers.Wait()
-		})
+				if err != nil || got != 1 {
+					t.Errorf("got %v, %v", got, err)
+				}
+			})
+		}
+		callers.Wait()
 	})
 }
 
 // 50 guards with configs of their own share one store and never a record.
 func TestFiftyGuardsShareAStore(t *testing.T) {
-	onBothStores(t, func(t *testing.T, store persistence.Store) {
+	onEveryStore(t, func(t *testing.T, store persistence.Store) {
 		var callers sync.WaitGroup
 		for i := range 50 {
 			guard := newTestGuard(t, store, idempotent.Config{

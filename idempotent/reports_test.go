@@ -44,48 +44,34 @@ func TestReport01OneOfTenCallersTakesAStaleRecordOver(t *testing.T) {
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
-			onBothStores(t, func(t *testing.T, store persistence.Store) {
-				synctestOrNot(t, store, func(t *testing.T, store persistence.Store) {
-					guard := newTestGuard(t, store, test.config)
-					die(t, guard, "k", 3*time.Second)
-					time.Sleep(test.age) // virtual
-					var runs, inProgress atomic.Int32
-					release := make(chan struct{})
-					var callers sync.WaitGroup
-					for range 10 {
-						callers.Go(func() {
-							_, err := idempotent.Do(within(t, time.Minute), guard, "k", func(context.Context) (string, error) {
-								runs.Add(1)
-								<-release
-								return "", nil
-							})
-							if errors.Is(err, idempotent.ErrInProgress) {
-								inProgress.Add(1)
-							}
+			inVirtualTime(t, func(t *testing.T, store persistence.Store) {
+				guard := newTestGuard(t, store, test.config)
+				die(t, guard, "k", 3*time.Second)
+				time.Sleep(test.age) // virtual
+				var runs, inProgress atomic.Int32
+				release := make(chan struct{})
+				var callers sync.WaitGroup
+				for range 10 {
+					callers.Go(func() {
+						_, err := idempotent.Do(within(t, time.Minute), guard, "k", func(context.Context) (string, error) {
+							runs.Add(1)
+							<-release
+							return "", nil
 						})
-					}
-					synctest.Wait()
-					if int(runs.Load()) != test.runs || int(inProgress.Load()) != test.inFlight {
-						t.Errorf("%d runs and %d in progress, want %d and %d", runs.Load(), inProgress.Load(), test.runs, test.inFlight)
-					}
-					close(release)
-					callers.Wait()
-				})
+						if errors.Is(err, idempotent.ErrInProgress) {
+							inProgress.Add(1)
+						}
+					})
+				}
+				synctest.Wait()
+				if int(runs.Load()) != test.runs || int(inProgress.Load()) != test.inFlight {
+					t.Errorf("%d runs and %d in progress, want %d and %d", runs.Load(), inProgress.Load(), test.runs, test.inFlight)
+				}
+				close(release)
+				callers.Wait()
 			})
 		})
 	}
-}
-
-// synctestOrNot runs a story in a bubble of virtual time, with a store made in it.
-func synctestOrNot(t *testing.T, store persistence.Store, story func(*testing.T, persistence.Store)) {
-	synctest.Test(t, func(t *testing.T) {
-		if _, memory := store.(*persistence.Memory); memory {
-			story(t, persistence.NewMemory())
-			return
-		}
-		_, dynamo := newDynamo(t)
-		story(t, dynamo)
-	})
 }
 
 // Report 3: seconds and milliseconds mixed up. The engine's half: what it asks
@@ -146,7 +132,7 @@ func TestReport06AHandlerThatChangesItsEventChangesNoKey(t *testing.T) {
 	raw := []byte(`{"id":"a","email":"X@Y"}`)
 	for _, fails := range []bool{false, true} {
 		t.Run(fmt.Sprintf("fails=%v", fails), func(t *testing.T) {
-			onBothStores(t, func(t *testing.T, store persistence.Store) {
+			onEveryStore(t, func(t *testing.T, store persistence.Store) {
 				guard := newTestGuard(t, store, idempotent.Config{
 					Key:         idempotency.MustJMESPath("@"),
 					Fingerprint: idempotency.MustJMESPath("email"),
@@ -372,7 +358,7 @@ func TestReport28ExpressionsSeeTheJSONOfTypedEvents(t *testing.T) {
 
 // Report 32: two functions shared a record and answered for each other.
 func TestReport32TwoOperationsNeverShareARecord(t *testing.T) {
-	onBothStores(t, func(t *testing.T, store persistence.Store) {
+	onEveryStore(t, func(t *testing.T, store persistence.Store) {
 		charge := idempotent.Func(newTestGuard(t, store, idempotent.Config{Operation: "charge"}),
 			func(context.Context, order) (int, error) { return 42, nil })
 		email := idempotent.Func(newTestGuard(t, store, idempotent.Config{Operation: "email"}),
@@ -452,7 +438,7 @@ func TestReport37EveryResultIsReplayedByteForByte(t *testing.T) {
 	}
 	for name, bare := range handlers {
 		t.Run(name, func(t *testing.T) {
-			onBothStores(t, func(t *testing.T, store persistence.Store) {
+			onEveryStore(t, func(t *testing.T, store persistence.Store) {
 				want, err := lambda.NewHandler(bare).Invoke(t.Context(), []byte(`{"id":"1"}`))
 				if err != nil {
 					t.Fatal(err)
@@ -600,7 +586,7 @@ func TestReport41PanicsGoOnAndLeaveNoLock(t *testing.T) {
 		"exit":      runtime.Goexit,
 	} {
 		t.Run(name, func(t *testing.T) {
-			onBothStores(t, func(t *testing.T, store persistence.Store) {
+			onEveryStore(t, func(t *testing.T, store persistence.Store) {
 				want := outcomeOf(bad)
 				runs := 0
 				guard := newTestGuard(t, store, idempotent.Config{})

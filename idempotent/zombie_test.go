@@ -19,51 +19,49 @@ func TestAZombieCannotTouchTheWinner(t *testing.T) {
 	for _, fails := range []string{"", "fails", "fails for good", "panics"} {
 		for _, first := range []string{"zombie", "winner"} {
 			t.Run(fmt.Sprintf("the zombie %s, the %s ends first", or(fails, "succeeds"), first), func(t *testing.T) {
-				onBothStores(t, func(t *testing.T, store persistence.Store) {
-					synctestOrNot(t, store, func(t *testing.T, store persistence.Store) {
-						var seen eventLog
-						guard := newTestGuard(t, store, idempotent.Config{Observe: seen.observe})
-						zombieEnds, winnerEnds := make(chan struct{}), make(chan struct{})
-						zombie := start(t, guard, 2*time.Second, zombieEnds, "zombie", fails)
+				inVirtualTime(t, func(t *testing.T, store persistence.Store) {
+					var seen eventLog
+					guard := newTestGuard(t, store, idempotent.Config{Observe: seen.observe})
+					zombieEnds, winnerEnds := make(chan struct{}), make(chan struct{})
+					zombie := start(t, guard, 2*time.Second, zombieEnds, "zombie", fails)
+					synctest.Wait()
+					time.Sleep(4 * time.Second) // virtual: the zombie's lease is over
+					winner := start(t, guard, time.Minute, winnerEnds, "winner", "")
+					synctest.Wait()
+					order := []chan struct{}{zombieEnds, winnerEnds}
+					if first == "winner" {
+						order = []chan struct{}{winnerEnds, zombieEnds}
+					}
+					for _, end := range order {
+						close(end)
 						synctest.Wait()
-						time.Sleep(4 * time.Second) // virtual: the zombie's lease is over
-						winner := start(t, guard, time.Minute, winnerEnds, "winner", "")
-						synctest.Wait()
-						order := []chan struct{}{zombieEnds, winnerEnds}
-						if first == "winner" {
-							order = []chan struct{}{winnerEnds, zombieEnds}
-						}
-						for _, end := range order {
-							close(end)
-							synctest.Wait()
-						}
-						if w := <-winner; w.err != nil || w.got != "winner" {
-							t.Errorf("the winner got %q, %v", w.got, w.err)
-						}
-						z := <-zombie
-						var lost *idempotent.LeaseLostError
-						switch {
-						case fails == "" && (!errors.As(z.err, &lost) || string(lost.Result) != `"zombie"` || z.got != "zombie"):
-							t.Errorf("the zombie got %q, %v, want its result with a LeaseLostError", z.got, z.err)
-						case fails == "fails" && z.err != errTryAgain:
-							t.Errorf("the zombie got %v, want its own error", z.err)
-						case fails == "fails for good" && !errors.Is(z.err, errTryAgain):
-							t.Errorf("the zombie got %v, want its own error", z.err)
-						}
-						got, err := idempotent.Do(within(t, time.Minute), guard, "k", func(context.Context) (string, error) {
-							return "third", nil
-						})
-						if err != nil || got != "winner" {
-							t.Errorf("the third caller got %q, %v, want a replay of the winner", got, err)
-						}
-						counts := map[idempotent.EventKind]int{}
-						for _, kind := range seen.kinds() {
-							counts[kind]++
-						}
-						if counts[idempotent.TakenOver] != 1 || counts[idempotent.LeaseLost] != 1 || counts[idempotent.Executed] != 1 || counts[idempotent.Replayed] != 1 {
-							t.Errorf("events %v", counts)
-						}
+					}
+					if w := <-winner; w.err != nil || w.got != "winner" {
+						t.Errorf("the winner got %q, %v", w.got, w.err)
+					}
+					z := <-zombie
+					var lost *idempotent.LeaseLostError
+					switch {
+					case fails == "" && (!errors.As(z.err, &lost) || string(lost.Result) != `"zombie"` || z.got != "zombie"):
+						t.Errorf("the zombie got %q, %v, want its result with a LeaseLostError", z.got, z.err)
+					case fails == "fails" && z.err != errTryAgain:
+						t.Errorf("the zombie got %v, want its own error", z.err)
+					case fails == "fails for good" && !errors.Is(z.err, errTryAgain):
+						t.Errorf("the zombie got %v, want its own error", z.err)
+					}
+					got, err := idempotent.Do(within(t, time.Minute), guard, "k", func(context.Context) (string, error) {
+						return "third", nil
 					})
+					if err != nil || got != "winner" {
+						t.Errorf("the third caller got %q, %v, want a replay of the winner", got, err)
+					}
+					counts := map[idempotent.EventKind]int{}
+					for _, kind := range seen.kinds() {
+						counts[kind]++
+					}
+					if counts[idempotent.TakenOver] != 1 || counts[idempotent.LeaseLost] != 1 || counts[idempotent.Executed] != 1 || counts[idempotent.Replayed] != 1 {
+						t.Errorf("events %v", counts)
+					}
 				})
 			})
 		}
