@@ -37,13 +37,13 @@ func (f *Fault) Error() string { return fmt.Sprintf("persistence: %s: %v", f.Op,
 // Unwrap returns the cause.
 func (f *Fault) Unwrap() error { return f.Err }
 
-// Retryable tells whether the call that returned err may succeed later. An
-// error that does not say counts as retryable: of two guesses the one that
-// leaves nothing behind.
+// Retryable tells whether the call that returned err may succeed later. What
+// this package refuses is refused for good. An error that does not say counts as
+// retryable: of two guesses the one that leaves nothing behind.
 func Retryable(err error) bool {
 	var fault *Fault
 	if errors.As(err, &fault) {
 		return fault.Retryable
 	}
-	return !errors.Is(err, ErrInvalid)
+	return !errors.Is(err, ErrInvalid) && !errors.Is(err, ErrTooLarge) && !errors.Is(err, ErrLeaseLost)
 }
