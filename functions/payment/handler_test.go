@@ -1,0 +1,268 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/ikkai-go/idempotency/internal/dynamolocal"
+)
+
+func TestARetryGetsTheFirstResponseByteForByte(t *testing.T) {
+	for _, retry := range []string{"httpapi-payment", "httpapi-payment-retry", "httpapi-payment-extras"} {
+		t.Run(retry, func(t *testing.T) {
+			db := newDatabase(t)
+			first, err := newEnvironment(t, db, "", "").invoke(event(t, "httpapi-payment"))
+			if err != nil {
+				t.Fatal(err)
+			}
+			again, err := newEnvironment(t, db, "", "").invoke(event(t, retry))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if !bytes.Equal(first, again) {
+				t.Errorf("first %s\nretry %s", first, again)
+			}
+			wantRows(t, db, 1, 1)
+			wantRecord(t, db, "COMPLETED")
+		})
+	}
+}
+
+func TestTheResponseIsThePayment(t *testing.T) {
+	db := newDatabase(t)
+	response := newEnvironment(t, db, "", "").response(event(t, "httpapi-payment"), 201)
+	var paid payment
+	if err := json.Unmarshal([]byte(response.Body), &paid); err != nil {
+		t.Fatal(err)
+	}
+	if want := (order{Amount: 4999, Currency: "EUR", Customer: "cus_8812"}); paid.order != want {
+		t.Errorf("paid %+v, want %+v", paid.order, want)
+	}
+	stored, found, err := findPayment(t.Context(), &table{client: db.Client(), name: paymentsTable}, paid.ID)
+	if err != nil || !found || stored != paid {
+		t.Errorf("stored is %+v (%t, %v), answered was %+v", stored, found, err, paid)
+	}
+	if paid.ChargeID == "" || paid.CreatedAt.IsZero() {
+		t.Errorf("charge or time are missing: %+v", paid)
+	}
+}
+
+func TestTheKeyMayBeInTheBody(t *testing.T) {
+	db := newDatabase(t)
+	e := newEnvironment(t, db, "", "")
+	first := e.response(event(t, "httpapi-payment-body-key"), 201)
+	again := e.response(event(t, "httpapi-payment-body-key"), 201)
+	if first.Body != again.Body {
+		t.Errorf("first %s\nagain %s", first.Body, again.Body)
+	}
+	wantRows(t, db, 1, 1)
+}
+
+func TestTheSameKeyWithAnotherOrderIsRefused(t *testing.T) {
+	db := newDatabase(t)
+	e := newEnvironment(t, db, "", "")
+	first := e.response(event(t, "httpapi-payment"), 201)
+	e.response(event(t, "httpapi-payment-other-amount"), 422)
+	if again := e.response(event(t, "httpapi-payment"), 201); again.Body != first.Body {
+		t.Errorf("the refused request changed the record: %s", again.Body)
+	}
+	wantRows(t, db, 1, 1)
+}
+
+func TestARequestWithoutAUsableKeyIsRefusedAndLeavesNoTrace(t *testing.T) {
+	for name, request := range map[string][]byte{
+		"no key":               event(t, "httpapi-payment-no-key"),
+		"a body in base64":     event(t, "httpapi-payment-base64"),
+		"a body that is empty": withBody(t, "httpapi-payment", ""),
+		"a body that is text":  withBody(t, "httpapi-payment", "hello"),
+		"an order in part":     withBody(t, "httpapi-payment", `{"amount":4999,"currency":"EUR"}`),
+		"two amounts":          withBody(t, "httpapi-payment", `{"amount":1,"amount":4999,"currency":"EUR","customer":"c"}`),
+	} {
+		t.Run(name, func(t *testing.T) {
+			db := newDatabase(t)
+			response := newEnvironment(t, db, "", "").response(request, 400)
+			if got := response.Headers["Content-Type"]; got != "application/problem+json" {
+				t.Errorf("content type %q", got)
+			}
+			if requests := db.Requests(); len(requests) > 0 {
+				t.Errorf("the database was asked: %+v", requests)
+			}
+		})
+	}
+}
+
+func TestAnOrderThatCannotBeChargedIsSettledByItsResponse(t *testing.T) {
+	for name, request := range map[string][]byte{
+		"a negative amount":     event(t, "httpapi-payment-invalid"),
+		"nothing to pay":        withBody(t, "httpapi-payment", `{"amount":0,"currency":"EUR","customer":"c"}`),
+		"a fraction of a cent":  withBody(t, "httpapi-payment", `{"amount":10.5,"currency":"EUR","customer":"c"}`),
+		"an amount as text":     withBody(t, "httpapi-payment", `{"amount":"10","currency":"EUR","customer":"c"}`),
+		"more than there is":    withBody(t, "httpapi-payment", `{"amount":9223372036854775808,"currency":"EUR","customer":"c"}`),
+		"a lower-case currency": withBody(t, "httpapi-payment", `{"amount":10,"currency":"eur","customer":"c"}`),
+		"no such currency":      withBody(t, "httpapi-payment", `{"amount":10,"currency":"EURO","customer":"c"}`),
+	} {
+		t.Run(name, func(t *testing.T) {
+			db := newDatabase(t)
+			e := newEnvironment(t, db, "", "")
+			first := e.response(request, 422)
+			wantRecord(t, db, "COMPLETED")
+			if again := e.response(request, 422); again.Body != first.Body {
+				t.Errorf("first %s\nagain %s", first.Body, again.Body)
+			}
+			wantRows(t, db, 0, 0)
+		})
+	}
+}
+
+func TestWhatIsChargedIsWhatTheFingerprintCovers(t *testing.T) {
+	db := newDatabase(t)
+	request := withBody(t, "httpapi-payment", `{"amount":1,"currency":"EUR","customer":"c","Amount":900,"AMOUNT":900}`)
+	response := newEnvironment(t, db, "", "").response(request, 201)
+	var paid payment
+	if err := json.Unmarshal([]byte(response.Body), &struct {
+		Amount *int64 `json:"amount"`
+	}{&paid.Amount}); err != nil {
+		t.Fatal(err)
+	}
+	if paid.Amount != 1 {
+		t.Errorf("charged %d", paid.Amount)
+	}
+}
+
+func TestADuplicateIsToldToWaitWhileTheFirstRuns(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		db := newDatabase(t)
+		a, b := newEnvironment(t, db, "slow", ""), newEnvironment(t, db, "", "")
+		running := make(chan []byte)
+		go func() {
+			raw, _ := a.invoke(event(t, "httpapi-payment"))
+			running <- raw
+		}()
+		synctest.Wait() // for the provider
+		refused := b.response(event(t, "httpapi-payment-retry"), 409)
+		if got := refused.Headers["Retry-After"]; got != "1" {
+			t.Errorf("Retry-After is %q, want 1", got)
+		}
+		first := decode(t, <-running, 201)
+		if again := b.response(event(t, "httpapi-payment-retry"), 201); again.Body != first.Body {
+			t.Errorf("first %s\nagain %s", first.Body, again.Body)
+		}
+		wantRows(t, db, 1, 1)
+	})
+}
+
+func TestAFailureOfTheProviderLeavesTheRequestOpen(t *testing.T) {
+	db := newDatabase(t)
+	e := newEnvironment(t, db, "flaky", "")
+	if _, err := e.invoke(event(t, "httpapi-payment")); err == nil || err.Error() != "provider: connection reset" {
+		t.Fatalf("the error is %v, want the provider's own", err)
+	}
+	wantRecord(t, db, "")
+	e.response(event(t, "httpapi-payment-retry"), 201)
+	wantRows(t, db, 1, 1)
+}
+
+func TestADeclinedPaymentStaysDeclined(t *testing.T) {
+	db := newDatabase(t)
+	first := newEnvironment(t, db, "declined", "").response(event(t, "httpapi-payment"), 402)
+	wantRecord(t, db, "FAILED")
+	again := newEnvironment(t, db, "", "").response(event(t, "httpapi-payment-retry"), 402)
+	if again.Body != first.Body {
+		t.Errorf("first %s\nagain %s", first.Body, again.Body)
+	}
+	wantRows(t, db, 0, 0)
+}
+
+// The function dies right after one of its requests was carried out, and the
+// client tries again: at once, and when the dead run's lease is over.
+func TestARunThatDiedIsRunAgainAndPaysOnce(t *testing.T) {
+	for _, death := range []struct {
+		after   string
+		request dynamolocal.Fault
+		keys    string
+		charges int
+	}{
+		{"looking for the payment", dynamolocal.Fault{Operation: "GetItem", Table: paymentsTable}, "", 1},
+		{"the charge", dynamolocal.Fault{Operation: "PutItem", Table: paymentsTable}, "", 1},
+		{"the payment", dynamolocal.Fault{Operation: "PutItem", Table: paymentsTable, Match: 2}, "", 1},
+		// What no record can prevent where the provider ignores its key:
+		{"the charge", dynamolocal.Fault{Operation: "PutItem", Table: paymentsTable}, "off", 2},
+		{"the payment", dynamolocal.Fault{Operation: "PutItem", Table: paymentsTable, Match: 2}, "off", 1},
+	} {
+		t.Run(fmt.Sprintf("after %s, keys %q", death.after, death.keys), func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				db := newDatabase(t)
+				a, b := newEnvironment(t, db, "", death.keys), newEnvironment(t, db, "", death.keys)
+				death.request.Do = dynamolocal.After(func(dynamolocal.Request) { a.cable.cut.Store(true) })
+				db.Inject(death.request)
+				start := time.Now()
+				a.invoke(event(t, "httpapi-payment")) // what it answers reaches nobody
+				if !a.cable.cut.Load() {
+					t.Fatal("the function did not die")
+				}
+				wantRecord(t, db, "PROCESSING")
+				b.response(event(t, "httpapi-payment-retry"), 409)
+
+				time.Sleep(time.Until(start.Add(timeout + 2*time.Second)))
+				first := b.response(event(t, "httpapi-payment-retry"), 201)
+				wantRecord(t, db, "COMPLETED")
+				if again := b.response(event(t, "httpapi-payment-retry"), 201); again.Body != first.Body {
+					t.Errorf("first %s\nagain %s", first.Body, again.Body)
+				}
+				wantRows(t, db, death.charges, 1)
+			})
+		})
+	}
+}
+
+func TestAPaymentOutlivesTheRecordOfItsRequest(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		db := newDatabase(t)
+		e := newEnvironment(t, db, "", "off")
+		first := e.response(event(t, "httpapi-payment"), 201)
+
+		time.Sleep(25 * time.Hour)
+		e.response(event(t, "httpapi-payment-other-amount"), 422)
+
+		time.Sleep(25 * time.Hour)
+		if again := e.response(event(t, "httpapi-payment"), 201); again.Body != first.Body {
+			t.Errorf("first %s\nagain %s", first.Body, again.Body)
+		}
+		wantRows(t, db, 1, 1)
+	})
+}
+
+func TestALostReplyChangesNothing(t *testing.T) {
+	const requests = 5 // acquire, look, charge, pay, complete
+	for lost := 1; lost <= requests; lost++ {
+		t.Run(fmt.Sprintf("of request %d", lost), func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				db := newDatabase(t)
+				e := newEnvironment(t, db, "", "off")
+				db.Inject(dynamolocal.Fault{Request: lost, Do: dynamolocal.DropReply()})
+				first := e.response(event(t, "httpapi-payment"), 201)
+				if got := len(db.Requests()); got != requests+1 {
+					t.Errorf("%d requests, want %d and a repetition", got, requests)
+				}
+				if again := e.response(event(t, "httpapi-payment"), 201); again.Body != first.Body {
+					t.Errorf("first %s\nagain %s", first.Body, again.Body)
+				}
+				wantRows(t, db, 1, 1)
+			})
+		})
+	}
+}
+
+func TestWithTheGuardsOffEveryRequestPays(t *testing.T) {
+	t.Setenv("IDEMPOTENCY_DISABLED", "true")
+	db := newDatabase(t)
+	e := newEnvironment(t, db, "", "")
+	e.response(event(t, "httpapi-payment"), 201)
+	e.response(event(t, "httpapi-payment"), 201)
+	wantRows(t, db, 2, 2)
+	wantRecord(t, db, "")
+}
