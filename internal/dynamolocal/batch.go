@@ -89,6 +89,13 @@ func (r batchWrite) prepare(c *call, name string) (write, error) {
 	}
 	at := conditional{Table: &name}
 	if r.PutRequest != nil {
+		put, err := r.PutRequest.Item.item()
+		if t, known := c.tables[name]; known && err == nil {
+			// Unlike PutItem, a batch compares the item's key with the schema in one go.
+			if err := t.keys.checkKey(t.keys.of(put)); err != nil {
+				return write{}, err
+			}
+		}
 		return putRequest{conditional: at, Item: r.PutRequest.Item}.prepare(c)
 	}
 	return deleteRequest{conditional: at, Key: r.DeleteRequest.Key}.prepare(c)

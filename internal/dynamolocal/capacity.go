@@ -127,9 +127,11 @@ type wireCapacity struct {
 
 type unitCount struct {
 	Units float64 `json:"CapacityUnits"`
+	Read  float64 `json:"ReadCapacityUnits,omitempty"`
+	Write float64 `json:"WriteCapacityUnits,omitempty"`
 }
 
-func (c Capacity) count() unitCount { return unitCount{c.Read + c.Write} }
+func (c Capacity) count() unitCount { return unitCount{Units: c.Read + c.Write} }
 
 // report is the consumption, table by table, in the detail that ReturnConsumedCapacity asks for.
 func (c consumption) report(detail string) []wireCapacity {
@@ -167,8 +169,11 @@ func (c consumption) reportOne(detail string) *wireCapacity {
 func (c consumption) reportTransaction(detail string) []wireCapacity {
 	reports := c.report(detail)
 	for i, report := range reports {
-		total := c[report.Table].total()
-		reports[i].Read, reports[i].Write = total.Read, total.Write
+		t := c[report.Table]
+		reports[i].Read, reports[i].Write = t.total().Read, t.total().Write
+		if report.TableShare != nil {
+			report.TableShare.Read, report.TableShare.Write = t.table.Read, t.table.Write
+		}
 	}
 	return reports
 }

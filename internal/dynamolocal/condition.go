@@ -190,10 +190,7 @@ var tests = map[string]int{
 func (p *parser) test() condition {
 	function := p.next().text
 	count, known := tests[function]
-	switch {
-	case !known && setFunctions[function] != 0:
-		p.fail("The function is not allowed in a %s; function: %s", grammarName(p.parameter), function)
-	case !known:
+	if !known {
 		p.fail("Invalid function name; function: %s", function)
 	}
 	operands := arguments(p, function, count, (*parser).operand)
@@ -221,11 +218,6 @@ func (p *parser) test() condition {
 		p.requireDistinct(function, operands)
 		return containment{operands[0], operands[1]}
 	}
-}
-
-// grammarName is an expression parameter's name as running text: "condition expression".
-func grammarName(parameter string) string {
-	return strings.ToLower(strings.TrimSuffix(parameter, "Expression")) + " expression"
 }
 
 func (p *parser) misused(function string) {
@@ -292,16 +284,23 @@ func (p *parser) operand() operand {
 	}
 	function := p.next().text
 	if function != "size" {
-		if tests[function] == 0 && setFunctions[function] == 0 {
+		if tests[function] == 0 {
 			p.fail("Invalid function name; function: %s", function)
 		}
 		p.misused(function)
 	}
-	of := arguments(p, function, 1, (*parser).operand)[0]
-	if v, isConstant := of.(constant); isConstant && !v.kind.hasSize() {
-		p.wrongType(function, value(v))
+	switch of := arguments(p, function, 1, (*parser).operand)[0].(type) {
+	case sizeOf:
+		p.wrongType(function, value{kind: kindNumber})
+		return nil
+	case constant:
+		if !of.kind.hasSize() {
+			p.wrongType(function, value(of))
+		}
+		return sizeOf{of}
+	default:
+		return sizeOf{of}
 	}
-	return sizeOf{of}
 }
 
 func (p *parser) requirePath(function string, o operand) path {
@@ -316,7 +315,7 @@ func (p *parser) requireTypeName(o operand) {
 	v, isConstant := o.(constant)
 	switch {
 	case !isConstant:
-		p.fail("Incorrect operand type for operator or function; operator or function: attribute_type, operand type: DOCUMENT_PATH")
+		p.fail("Incorrect operand type for operator or function; operator or function: attribute_type, operand type: {NS,SS,L,BS,N,M,B,BOOL,NULL,S}")
 	case v.kind != kindString:
 		p.wrongType("attribute_type", value(v))
 	case !isTypeName(v.text):

@@ -101,11 +101,10 @@ func (in *listTablesInput) subjects() []string    { return nil }
 
 func (in *createTableInput) apply(c *call) (any, error) {
 	if in.Table == nil {
-		return nil, invalid("The parameter 'TableName' is required but was not present in the request")
+		return nil, errNoTableName
 	}
 	var faults constraints
 	checkTableName(&faults, in.Table, "")
-	faults.add(*in.Table != "" && len(*in.Table) < 3, quoted(*in.Table), "tableName", "Member must have length greater than or equal to 3")
 	faults.add(in.Attributes == nil, "null", "attributeDefinitions", "Member must not be null")
 	for i, a := range in.Attributes {
 		checkEnum(&faults, string(a.Kind), fmt.Sprintf("attributeDefinitions.%d.member.attributeType", i+1), "B", "N", "S")
@@ -288,8 +287,16 @@ func (t *table) describe(status string) tableDescription {
 	return d
 }
 
+var errNoTableName = invalid("The parameter 'TableName' is required but was not present in the request")
+
 // described finds the table for a request about the table itself, which names the table in its complaint.
 func (c *call) described(name *string) (*table, error) {
+	if name == nil {
+		return nil, errNoTableName
+	}
+	if len(*name) < 3 || len(*name) > 255 {
+		return nil, invalid("TableName must be at least 3 characters long and at most 255 characters long")
+	}
 	var faults constraints
 	checkTableName(&faults, name, "")
 	if err := faults.err(); err != nil {

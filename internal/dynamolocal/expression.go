@@ -67,9 +67,12 @@ func (e expressionAttributes) checkNames(expressions []expressionParameter) erro
 	if len(e.Names) == 0 {
 		return invalid("ExpressionAttributeNames must not be empty")
 	}
-	for placeholder := range e.Names {
+	for placeholder, name := range e.Names {
 		if kind, _ := soleToken(placeholder); kind != tokenName {
 			return invalid("ExpressionAttributeNames contains invalid key: Syntax error; key: %q", placeholder)
+		}
+		if name == "" {
+			return invalid("ExpressionAttributeNames contains invalid value: Empty attribute name for key %s", placeholder)
 		}
 	}
 	return nil
@@ -177,7 +180,12 @@ func parse[T any](p *placeholders, x expressionParameter, rule func(*parser) T) 
 }
 
 func (p *parser) fail(format string, args ...any) {
-	panic(parseFailure{invalid("Invalid "+p.parameter+": "+format, args...)})
+	p.refuse("Invalid "+p.parameter+": "+format, args...)
+}
+
+// refuse fails with a complaint that does not name the parameter first.
+func (p *parser) refuse(format string, args ...any) {
+	panic(parseFailure{invalid(format, args...)})
 }
 
 // syntaxError fails at the current token, quoting its surroundings as DynamoDB does.

@@ -75,7 +75,6 @@ func (o returnOptions) output(c *call, old, after item, places []path) writeItem
 func (in *putItemInput) apply(c *call) (any, error) {
 	var faults constraints
 	in.putRequest.check(&faults, "")
-	faults.add(in.Item == nil, "null", "item", "Member must not be null")
 	in.returnOptions.check(&faults)
 	if err := firstError(faults.err, in.checkOldOnly, in.refuseLegacy(in.conditionParameter())); err != nil {
 		return nil, err
@@ -94,7 +93,6 @@ func (in *putItemInput) apply(c *call) (any, error) {
 func (in *deleteItemInput) apply(c *call) (any, error) {
 	var faults constraints
 	in.deleteRequest.check(&faults, "")
-	faults.add(in.Key == nil, "null", "key", "Member must not be null")
 	in.returnOptions.check(&faults)
 	if err := firstError(faults.err, in.checkOldOnly, in.refuseLegacy(in.conditionParameter())); err != nil {
 		return nil, err
@@ -113,13 +111,12 @@ func (in *deleteItemInput) apply(c *call) (any, error) {
 func (in *updateItemInput) apply(c *call) (any, error) {
 	var faults constraints
 	in.updateRequest.check(&faults, "")
-	faults.add(in.Key == nil, "null", "key", "Member must not be null")
 	in.returnOptions.check(&faults)
 	expressions := []expressionParameter{{"UpdateExpression", in.Update}, in.conditionParameter()}
 	if err := firstError(faults.err, in.refuseLegacy(expressions...)); err != nil {
 		return nil, err
 	}
-	w, places, err := in.prepare(c)
+	w, places, err := in.prepareUpdate(c)
 	if err != nil {
 		return nil, err
 	}
@@ -149,7 +146,7 @@ type getRequest struct {
 }
 
 type getItemOutput struct {
-	Item             wireItem      `json:",omitempty"`
+	Item             wireItem      `json:",omitzero"` // {} for an item of which nothing was selected
 	ConsumedCapacity *wireCapacity `json:",omitempty"`
 }
 
@@ -160,8 +157,8 @@ func (r getRequest) projectionParameter() expressionParameter {
 }
 
 func (r getRequest) check(faults *constraints, prefix string) {
-	checkTableName(faults, r.Table, prefix)
 	faults.add(r.Key == nil, "null", prefix+"key", "Member must not be null")
+	checkTableName(faults, r.Table, prefix)
 }
 
 // read is the item, and what the request selects of it.

@@ -40,12 +40,12 @@ func (k keySchema) of(i item) item {
 // checkKey refuses anything but exactly the key attributes.
 func (k keySchema) checkKey(key item) error {
 	if len(key) != len(k) {
-		return errKeySchema
+		return keyError{errKeySchema}
 	}
 	for _, a := range k {
 		v, ok := key[a.name]
 		if !ok || v.kind != a.kind {
-			return errKeySchema
+			return keyError{errKeySchema}
 		}
 		if err := k.checkKeyValue(a, v); err != nil {
 			return err
@@ -56,15 +56,21 @@ func (k keySchema) checkKey(key item) error {
 
 var errKeySchema = invalid("The provided key element does not match the schema")
 
+// keyError is an item or key that does not fit its table. Alone it is the request's error, in a transaction it is one
+// action's reason.
+type keyError struct{ *apiError }
+
+func (e keyError) Unwrap() error { return e.apiError }
+
 // checkItem refuses an item whose key attributes are missing or unfit.
 func (k keySchema) checkItem(i item) error {
 	for _, a := range k {
 		v, ok := i[a.name]
 		if !ok {
-			return invalidParameter("Missing the key %s in the item", a.name)
+			return keyError{invalidParameter("Missing the key %s in the item", a.name)}
 		}
 		if v.kind != a.kind {
-			return invalidParameter("Type mismatch for key %s expected: %s actual: %s", a.name, a.kind, v.kind)
+			return keyError{invalidParameter("Type mismatch for key %s expected: %s actual: %s", a.name, a.kind, v.kind)}
 		}
 		if err := k.checkKeyValue(a, v); err != nil {
 			return err

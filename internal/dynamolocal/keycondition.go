@@ -64,23 +64,28 @@ func (p *parser) terms(c condition) []keyTerm {
 }
 
 func (p *parser) notInKeyCondition(operator string) {
-	p.fail("Invalid operator used in KeyConditionExpression: %s", operator)
+	p.refuse("Invalid operator used in KeyConditionExpression: %s", operator)
 }
 
 func (p *parser) term(c condition, operator string, subject operand, operands ...operand) []keyTerm {
+	for _, o := range append(operands, subject) {
+		if _, isSize := o.(sizeOf); isSize {
+			p.refuse("KeyConditionExpressions cannot contain nested operations")
+		}
+	}
+	if _, isConstant := subject.(constant); isConstant && len(operands) == 1 {
+		subject, operands[0] = operands[0], subject // :value = key
+	}
 	at, isPath := subject.(path)
 	if !isPath {
-		if _, isSize := subject.(sizeOf); isSize {
-			p.notInKeyCondition("size")
-		}
-		p.fail("Invalid condition in KeyConditionExpression: %s operator must have the key attribute as its first operand", operator)
+		p.refuse("Invalid condition in KeyConditionExpression: No key attribute specified")
 	}
 	if len(at) > 1 {
 		p.fail("KeyConditionExpressions cannot have conditions on nested attributes")
 	}
 	for _, o := range operands {
 		if _, isConstant := o.(constant); !isConstant {
-			p.fail("Invalid condition in KeyConditionExpression: Multiple attribute names used in one condition")
+			p.refuse("Invalid condition in KeyConditionExpression: Multiple attribute names used in one condition")
 		}
 	}
 	return []keyTerm{{attribute: at[0].name, operator: operator, operands: operands, condition: c}}

@@ -9,13 +9,14 @@ import (
 type tokenKind int
 
 const (
-	tokenEnd    tokenKind = iota
-	tokenWord             // an attribute name, a function or a keyword
-	tokenName             // #name
-	tokenValue            // :value
-	tokenNumber           // digits, only inside [ ]
-	tokenSymbol           // = <> < <= > >= + - ( ) [ ] , .
-	tokenBad              // a character no grammar knows
+	tokenEnd     tokenKind = iota
+	tokenWord              // an attribute name or a function
+	tokenKeyword           // AND OR NOT BETWEEN IN SET REMOVE ADD DELETE, in any case
+	tokenName              // #name
+	tokenValue             // :value
+	tokenNumber            // digits, only inside [ ]
+	tokenSymbol            // = <> < <= > >= + - ( ) [ ] , .
+	tokenBad               // a character no grammar knows
 )
 
 // token is one token of an expression and where it stands in it.
@@ -30,7 +31,7 @@ func (t token) is(symbol string) bool { return t.kind == tokenSymbol && t.text =
 
 // isKeyword reports whether the token is that keyword, in any case.
 func (t token) isKeyword(keyword string) bool {
-	return t.kind == tokenWord && strings.EqualFold(t.text, keyword)
+	return t.kind == tokenKeyword && strings.EqualFold(t.text, keyword)
 }
 
 // tokenize splits an expression; the last token is always tokenEnd. It never fails: what it can't read
@@ -51,7 +52,11 @@ func tokenize(text string) []token {
 func nextToken(rest string) (tokenKind, int) {
 	switch c := rest[0]; {
 	case isLetter(c):
-		return tokenWord, lengthOf(rest, isWordByte)
+		length := lengthOf(rest, isWordByte)
+		if keywords[strings.ToUpper(rest[:length])] {
+			return tokenKeyword, length
+		}
+		return tokenWord, length
 	case isDigit(c):
 		return tokenNumber, lengthOf(rest, isDigit)
 	case c == '#' || c == ':':
@@ -72,6 +77,12 @@ func nextToken(rest string) (tokenKind, int) {
 		_, length := utf8.DecodeRuneInString(rest)
 		return tokenBad, length
 	}
+}
+
+// keywords of all the grammars; none of them may name an attribute in any.
+var keywords = map[string]bool{
+	"AND": true, "OR": true, "NOT": true, "BETWEEN": true, "IN": true,
+	"SET": true, "REMOVE": true, "ADD": true, "DELETE": true,
 }
 
 func lengthOf(s string, accept func(byte) bool) int {

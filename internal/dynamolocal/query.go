@@ -74,11 +74,12 @@ func (r readManyRequest) checkSelect() error {
 type reading struct {
 	readManyRequest
 	table      *table
-	index      *index    // nil to read the table itself
-	keys       keySchema // of the table or index
-	rows       rows      // of the table or index, in the direction of reading
-	direction  int       // 1 in the order of the keys, -1 against it
-	within     func(item) bool
+	index      *index          // nil to read the table itself
+	keys       keySchema       // of the table or index
+	rows       rows            // of the table or index, in the direction of reading
+	direction  int             // 1 in the order of the keys, -1 against it
+	within     func(item) bool // the partition or segment read
+	selected   condition       // on the sort key
 	filter     filter
 	projection projection
 }
@@ -96,7 +97,7 @@ func (p *parser) filter() filter {
 
 // open reads the remaining expressions and finds what is to be read.
 func (r readManyRequest) open(c *call, p *placeholders) (*reading, error) {
-	run := &reading{readManyRequest: r, direction: 1, within: func(item) bool { return true }}
+	run := &reading{readManyRequest: r, direction: 1, within: func(item) bool { return true }, selected: unrestricted{}}
 	var err error
 	if run.filter, err = parse(p, r.filterParameter(), (*parser).filter); err != nil {
 		return nil, err
@@ -171,7 +172,7 @@ func (run *reading) page(c *call, start wireItem) (any, error) {
 	selected := []wireItem{}
 	size := 0
 	for _, r := range run.rows {
-		if after != nil && r.place.compare(*after)*run.direction <= 0 || !run.within(r.item) {
+		if after != nil && r.place.compare(*after)*run.direction <= 0 || !run.within(r.item) || !run.selected.holds(r.item) {
 			continue
 		}
 		size += r.item.size()
@@ -213,6 +214,9 @@ func (run *reading) startingPlace(start wireItem) (*place, error) {
 	if !run.within(key) {
 		return nil, invalid("The provided starting key is outside query boundaries based on provided conditions")
 	}
+	if !run.selected.holds(key) {
+		return nil, invalid("The provided starting key does not match the range key predicate")
+	}
 	return new(run.place(key)), nil
 }
 
@@ -247,9 +251,8 @@ func (in *queryInput) apply(c *call) (any, error) {
 	if err := run.refuseKeysInFilter(); err != nil {
 		return nil, err
 	}
-	run.within = func(i item) bool {
-		return i[run.keys.hash().name].equal(keys.hash) && keys.sort.holds(i)
-	}
+	run.within = func(i item) bool { return i[run.keys.hash().name].equal(keys.hash) }
+	run.selected = keys.sort
 	if in.ScanIndexForward != nil && !*in.ScanIndexForward {
 		slices.Reverse(run.rows)
 		run.direction = -1
@@ -263,8 +266,13 @@ func (in *scanInput) apply(c *call) (any, error) {
 	if in.Limit != nil {
 		faults.add(*in.Limit < 1, quoted(fmt.Sprint(*in.Limit)), "limit", "Member must have value greater than or equal to 1")
 	}
+	if in.Segment != nil {
+		faults.add(*in.Segment < 0, quoted(fmt.Sprint(*in.Segment)), "segment", "Member must have value greater than or equal to 0")
+	}
 	if in.TotalSegments != nil {
-		faults.add(*in.TotalSegments < 1, quoted(fmt.Sprint(*in.TotalSegments)), "totalSegments", "Member must have value greater than or equal to 1")
+		shown := quoted(fmt.Sprint(*in.TotalSegments))
+		faults.add(*in.TotalSegments < 1, shown, "totalSegments", "Member must have value greater than or equal to 1")
+		faults.add(*in.TotalSegments > 1_000_000, shown, "totalSegments", "Member must have value less than or equal to 1000000")
 	}
 	expressions := []expressionParameter{in.filterParameter(), in.projectionParameter()}
 	if err := firstError(faults.err, in.refuseLegacy(expressions...), in.checkSelect, in.checkSegments); err != nil {
@@ -293,7 +301,7 @@ func (in *scanInput) checkSegments() error {
 		return invalid("The TotalSegments parameter is required but was not present in the request when Segment parameter is present")
 	case in.Segment == nil:
 		return invalid("The Segment parameter is required but was not present in the request when parameter TotalSegments is present")
-	case *in.Segment < 0 || *in.Segment >= *in.TotalSegments:
+	case *in.Segment >= *in.TotalSegments:
 		return invalid("The Segment parameter is zero-based and must be less than parameter TotalSegments: Segment: %d is not less than TotalSegments: %d", *in.Segment, *in.TotalSegments)
 	}
 	return nil

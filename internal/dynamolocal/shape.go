@@ -25,6 +25,7 @@ func checkTableName(faults *constraints, name *string, prefix string) {
 	faults.add(*name != "" && !tableNamePattern.MatchString(*name), quoted(*name), member,
 		"Member must satisfy regular expression pattern: [a-zA-Z0-9_.-]+")
 	faults.add(*name == "", quoted(*name), member, "Member must have length greater than or equal to 1")
+	faults.add(*name != "" && len(*name) < 3, quoted(*name), member, "Member must have length greater than or equal to 3")
 	faults.add(len(*name) > 255, quoted(*name), member, "Member must have length less than or equal to 255")
 }
 

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"crypto/sha256"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -34,14 +35,14 @@ type (
 		Put            *putRequest
 		Update         *updateRequest
 		Delete         *deleteRequest
-		ConditionCheck *deleteRequest
+		ConditionCheck *checkRequest
 	}
 	transactOutput struct {
 		Responses        []itemResponse `json:",omitempty"`
 		ConsumedCapacity []wireCapacity `json:",omitempty"`
 	}
 	itemResponse struct {
-		Item wireItem `json:",omitempty"`
+		Item wireItem `json:",omitzero"`
 	}
 )
 
@@ -50,8 +51,8 @@ func (in *transactWriteInput) actions() int { return len(in.Items) }
 func (in *transactWriteInput) subjects() []string {
 	var tables []string
 	for _, a := range in.Items {
-		for _, r := range a.requests() {
-			for _, name := range r.subjects() {
+		for _, m := range a.members() {
+			for _, name := range m.request.subjects() {
 				if !slices.Contains(tables, name) {
 					tables = append(tables, name)
 				}
@@ -61,42 +62,32 @@ func (in *transactWriteInput) subjects() []string {
 	return tables
 }
 
-// writeRequest is what the four kinds of action have in common.
-type writeRequest interface {
-	subjects() []string
-	check(faults *constraints, prefix string)
+// member is one member of an action that is set.
+type member struct {
+	name    string
+	request interface {
+		subjects() []string
+		check(faults *constraints, prefix string)
+		prepare(c *call) (write, error)
+	}
 }
 
-// requests are the action's members that are set; exactly one, if all is well.
-func (a transactWriteAction) requests() []writeRequest {
-	var set []writeRequest
+// members are the members of the action that are set: exactly one, if all is well.
+func (a transactWriteAction) members() []member {
+	var set []member
 	if a.ConditionCheck != nil {
-		set = append(set, a.ConditionCheck)
+		set = append(set, member{"conditionCheck", a.ConditionCheck})
 	}
 	if a.Put != nil {
-		set = append(set, a.Put)
+		set = append(set, member{"put", a.Put})
 	}
 	if a.Delete != nil {
-		set = append(set, a.Delete)
+		set = append(set, member{"delete", a.Delete})
 	}
 	if a.Update != nil {
-		set = append(set, a.Update)
+		set = append(set, member{"update", a.Update})
 	}
 	return set
-}
-
-func (a transactWriteAction) prepare(c *call) (write, error) {
-	switch {
-	case a.Put != nil:
-		return a.Put.prepare(c)
-	case a.Delete != nil:
-		return a.Delete.prepare(c)
-	case a.Update != nil:
-		w, _, err := a.Update.prepare(c)
-		return w, err
-	default:
-		return a.ConditionCheck.prepareCheck(c)
-	}
 }
 
 func (in *transactWriteInput) check() error {
@@ -108,19 +99,22 @@ func (in *transactWriteInput) check() error {
 		faults.add(len(*in.Token) > 36, quoted(*in.Token), "clientRequestToken", "Member must have length less than or equal to 36")
 	}
 	for i, a := range in.Items {
-		for _, r := range a.requests() {
-			r.check(&faults, fmt.Sprintf("transactItems.%d.member.", i+1))
+		at := fmt.Sprintf("transactItems.%d.member.", i+1)
+		for _, m := range a.members() {
+			m.request.check(&faults, at+m.name+".")
 		}
+		faults.add(a.Update != nil && a.Update.Update == nil, "null", at+"update.updateExpression", "Member must not be null")
 	}
 	if err := faults.err(); err != nil {
 		return err
 	}
 	for _, a := range in.Items {
-		if len(a.requests()) != 1 {
+		switch len(a.members()) {
+		case 0:
+			return invalid("Invalid Request: TransactWriteRequest should contain Delete or Put or Update request")
+		case 1:
+		default:
 			return invalid("TransactItems can only contain one of Check, Put, Update or Delete")
-		}
-		if a.Update != nil && a.Update.Update == nil {
-			return invalid("1 validation error detected: Value null at 'transactItems.1.member.update.updateExpression' failed to satisfy constraint: Member must not be null")
 		}
 	}
 	return nil
@@ -178,10 +172,10 @@ func (in *transactWriteInput) prepareAll(c *call) ([]write, []cancellationReason
 	writes := make([]write, len(in.Items))
 	reasons := make([]cancellationReason, len(in.Items))
 	for i, a := range in.Items {
-		w, err := a.prepare(c)
+		w, err := a.members()[0].request.prepare(c)
 		reasons[i] = noReason
 		if err != nil {
-			if !concernsItem(err) {
+			if _, ofItem := errors.AsType[keyError](err); !ofItem {
 				return nil, nil, err
 			}
 			reasons[i] = reasonFor(err)
@@ -198,13 +192,6 @@ func (in *transactWriteInput) prepareAll(c *call) ([]write, []cancellationReason
 }
 
 var errRepeatedItem = invalid("Transaction request cannot include multiple operations on one item")
-
-// concernsItem reports whether an error comes from one item or key of a transaction rather than from the request.
-func concernsItem(err error) bool {
-	message := asAPIError(err).message
-	return message == errKeySchema.message || strings.HasPrefix(message, "Item size") ||
-		strings.HasPrefix(message, "One or more parameter values")
-}
 
 // reasonFor is the error of one action as the reason of its transaction's end.
 func reasonFor(err error) cancellationReason {
@@ -332,7 +319,7 @@ func (in *transactGetInput) apply(c *call) (any, error) {
 		found, selected, err := a.Get.read(c)
 		reasons[i] = noReason
 		if err != nil {
-			if !concernsItem(err) {
+			if _, ofItem := errors.AsType[keyError](err); !ofItem {
 				return nil, err
 			}
 			reasons[i] = reasonFor(err)

@@ -27,8 +27,10 @@ func (in *updateTTLInput) subjects() []string   { return nonNil(in.Table) }
 func (in *describeTTLInput) subjects() []string { return nonNil(in.Table) }
 
 func (in *updateTTLInput) apply(c *call) (any, error) {
+	if in.Table == nil {
+		return nil, errNoTableName
+	}
 	var faults constraints
-	checkTableName(&faults, in.Table, "")
 	const member = "timeToLiveSpecification"
 	faults.add(in.Specification == nil, "null", member, "Member must not be null")
 	if s := in.Specification; s != nil {

@@ -110,7 +110,8 @@ func (u update) targets() []path {
 	return places
 }
 
-// apply is the item after the update. All sources see the item as it was; old itself stays as it is.
+// apply is the item after the update, which for a new item starts from its key. All sources see the item as it was; old
+// itself stays as it is.
 func (u update) apply(old item) (item, error) {
 	var assignments []assignment
 	var removals []path
@@ -130,9 +131,6 @@ func (u update) apply(old item) (item, error) {
 	slices.SortFunc(assignments, func(a, b assignment) int { return a.place.compare(b.place) })
 	slices.SortFunc(removals, func(a, b path) int { return b.compare(a) })
 	root := document(old)
-	if old == nil {
-		root = document(item{})
-	}
 	before := root
 	var err error
 	for _, a := range assignments {
@@ -310,8 +308,8 @@ func (p *parser) setOperation(clause string) action {
 	}
 	operand := p.constant()
 	if !operand.kind.isSet() && (clause == "DELETE" || operand.kind != kindNumber) {
-		p.fail("Incorrect operand type for operator or function; operator: %s, operand type: %s, typeSet: ALLOWED_FOR_%s_OPERAND",
-			clause, operand.kind.operandName(), clause)
+		p.fail("Incorrect operand type for operator or function; operator: %s, operand type: %s, typeSet: ALLOWED_FOR_ADD_OPERAND",
+			clause, operand.kind.operandName())
 	}
 	return action{clause, target, operand}
 }
@@ -349,10 +347,7 @@ func (p *parser) source() source {
 	}
 	function := p.next().text
 	count, known := setFunctions[function]
-	switch {
-	case !known && (tests[function] != 0 || function == "size"):
-		p.fail("The function is not allowed in an update expression; function: %s", function)
-	case !known:
+	if !known {
 		p.fail("Invalid function name; function: %s", function)
 	}
 	operands := arguments(p, function, count, (*parser).source)

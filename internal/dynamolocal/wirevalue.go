@@ -3,7 +3,6 @@ package dynamolocal
 import (
 	"fmt"
 	"slices"
-	"strings"
 )
 
 // wireValue is an attribute value as JSON carries it: exactly one member is set.
@@ -27,6 +26,9 @@ type wireItem map[string]wireValue
 func (w wireItem) item() (item, error) {
 	decoded := make(item, len(w))
 	for name, wired := range w {
+		if name == "" {
+			return nil, errEmptyName
+		}
 		v, err := wired.value()
 		if err != nil {
 			return nil, err
@@ -38,6 +40,8 @@ func (w wireItem) item() (item, error) {
 	}
 	return decoded, nil
 }
+
+var errEmptyName = invalid("Empty attribute name")
 
 var errTooNested = invalid("Nesting Levels have exceeded supported limits: Attributes in the item have nested levels beyond supported limit")
 
@@ -134,11 +138,11 @@ func duplicateElements(k kind, given []value) error {
 	if k == kindNumberSet {
 		return invalid("Input collection contains duplicates")
 	}
-	texts := make([]string, len(given))
-	for i, v := range given {
-		texts[i] = v.text
+	list := names(given, value.plain)
+	if k == kindBinarySet {
+		return invalidParameter("Input collection %sof type BS contains duplicates.", list)
 	}
-	return invalidParameter("Input collection [%s] contains duplicates.", strings.Join(texts, ", "))
+	return invalidParameter("Input collection %s contains duplicates.", list)
 }
 
 func decodeList(elements []wireValue) (value, error) {
@@ -156,6 +160,9 @@ func decodeList(elements []wireValue) (value, error) {
 func decodeMap(members map[string]wireValue) (value, error) {
 	decoded := value{kind: kindMap, fields: make(map[string]value, len(members))}
 	for name, member := range members {
+		if name == "" {
+			return value{}, errEmptyName
+		}
 		v, err := member.value()
 		if err != nil {
 			return value{}, err

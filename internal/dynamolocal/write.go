@@ -1,9 +1,6 @@
 package dynamolocal
 
-import (
-	"maps"
-	"slices"
-)
+import "slices"
 
 // write is one change of one item, checked against everything but the item as it is: what PutItem, UpdateItem and
 // DeleteItem do, alone or in a batch or transaction, and what a transaction's ConditionCheck asks.
@@ -83,6 +80,10 @@ type (
 		conditional
 		Key wireItem `json:"Key"`
 	}
+	checkRequest struct {
+		conditional
+		Key wireItem `json:"Key"`
+	}
 )
 
 func (r conditional) subjects() []string { return nonNil(r.Table) }
@@ -104,7 +105,27 @@ func (r conditional) check(faults *constraints, prefix string) {
 	checkEnum(faults, r.OnFailure, prefix+"returnValuesOnConditionCheckFailure", "ALL_OLD", "NONE")
 }
 
-// begin reads the expressions; rest reads those beside the condition.
+func (r putRequest) check(faults *constraints, prefix string) {
+	r.conditional.check(faults, prefix)
+	faults.add(r.Item == nil, "null", prefix+"item", "Member must not be null")
+}
+
+func (r updateRequest) check(faults *constraints, prefix string) {
+	r.conditional.check(faults, prefix)
+	faults.add(r.Key == nil, "null", prefix+"key", "Member must not be null")
+}
+
+func (r deleteRequest) check(faults *constraints, prefix string) {
+	r.conditional.check(faults, prefix)
+	faults.add(r.Key == nil, "null", prefix+"key", "Member must not be null")
+}
+
+func (r checkRequest) check(faults *constraints, prefix string) {
+	deleteRequest(r).check(faults, prefix)
+	faults.add(r.Condition == nil, "null", prefix+"conditionExpression", "Member must not be null")
+}
+
+// begin reads the condition and makes the placeholders for it and the request's other expressions.
 func (r conditional) begin(more ...expressionParameter) (*placeholders, condition, error) {
 	p, err := r.placeholders(append(more, r.conditionParameter())...)
 	if err != nil {
@@ -151,13 +172,13 @@ func (r putRequest) prepare(c *call) (w write, err error) {
 
 // prepare turns the request into a write.
 func (r deleteRequest) prepare(c *call) (write, error) {
-	w, err := r.prepareCheck(c)
+	w, err := checkRequest(r).prepare(c)
 	w.change = func(item) (item, error) { return nil, nil }
 	return w, err
 }
 
-// prepareCheck turns the request into a write that changes nothing.
-func (r deleteRequest) prepareCheck(c *call) (w write, err error) {
+// prepare turns the request into a write that changes nothing.
+func (r checkRequest) prepare(c *call) (w write, err error) {
 	p, parsed, err := r.begin()
 	if err != nil {
 		return w, err
@@ -178,8 +199,14 @@ func (r deleteRequest) prepareCheck(c *call) (w write, err error) {
 	}, nil
 }
 
-// prepare turns the request into a write and tells which places it updates.
-func (r updateRequest) prepare(c *call) (w write, places []path, err error) {
+// prepare turns the request into a write.
+func (r updateRequest) prepare(c *call) (write, error) {
+	w, _, err := r.prepareUpdate(c)
+	return w, err
+}
+
+// prepareUpdate turns the request into a write and tells which places it updates.
+func (r updateRequest) prepareUpdate(c *call) (w write, places []path, err error) {
 	expression := expressionParameter{"UpdateExpression", r.Update}
 	p, parsed, err := r.begin(expression)
 	if err != nil {
@@ -198,16 +225,16 @@ func (r updateRequest) prepare(c *call) (w write, places []path, err error) {
 	}
 	for _, target := range changes.targets() {
 		if _, isKey := t.keys.attribute(target[0].name); isKey {
-			return w, nil, invalidParameter("Cannot update attribute %s. This attribute is part of the key", target[0].name)
+			return w, nil, keyError{invalidParameter("Cannot update attribute %s. This attribute is part of the key", target[0].name)}
 		}
 	}
 	change := func(old item) (item, error) {
+		if old == nil {
+			old = key
+		}
 		after, err := changes.apply(old)
 		if err != nil {
 			return nil, err
-		}
-		if old == nil {
-			maps.Copy(after, key)
 		}
 		if after.size() > maxItemSize {
 			return nil, invalid("Item size to update has exceeded the maximum allowed size")
