@@ -1,0 +1,62 @@
+// Package bench measures what the toolkit costs: its calls beside the bare calls
+// of the SDK that they are made of, and the work on keys beside encoding/json.
+//
+// The calls are measured against one endpoint in one run, by turns, so that
+// whatever else the machine does falls on both sides alike.
+package bench
+
+import (
+	"context"
+	"runtime"
+)
+
+// Options says what to measure. The zero value measures against the embedded
+// DynamoDB.
+type Options struct {
+	// Endpoint is the URL of a DynamoDB endpoint. Defaults to the embedded
+	// DynamoDB, over loopback HTTP.
+	Endpoint string
+	// Rounds is how often each call is measured. Defaults to 4000.
+	Rounds int
+}
+
+// Report is what was measured.
+type Report struct {
+	Machine Machine `json:"machine"`
+	// Endpoint answered the calls.
+	Endpoint string `json:"endpoint"`
+	Rounds   int    `json:"rounds"`
+	// ResultBytes is the size of the stored and replayed result.
+	ResultBytes int    `json:"result_bytes"`
+	Calls       []Call `json:"calls"`
+	Keys        []Key  `json:"keys"`
+}
+
+// Machine is where the measuring was done. Its numbers compare with those of no
+// other machine.
+type Machine struct {
+	OS    string `json:"os"`
+	Arch  string `json:"arch"`
+	Cores int    `json:"cores"`
+	Go    string `json:"go"`
+}
+
+// Run measures. It takes less than a minute with the default options.
+func Run(ctx context.Context, options Options) (Report, error) {
+	if options.Rounds <= 0 {
+		options.Rounds = 4000
+	}
+	report := Report{
+		Machine:     Machine{OS: runtime.GOOS, Arch: runtime.GOARCH, Cores: runtime.NumCPU(), Go: runtime.Version()},
+		Rounds:      options.Rounds,
+		ResultBytes: resultBytes,
+	}
+	var err error
+	if report.Endpoint, report.Calls, err = measureCalls(ctx, options); err != nil {
+		return Report{}, err
+	}
+	if report.Keys, err = measureKeys(ctx); err != nil {
+		return Report{}, err
+	}
+	return report, nil
+}

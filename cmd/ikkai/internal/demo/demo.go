@@ -1,0 +1,67 @@
+// Package demo shows the toolkit at work on a real function: functions/payment in
+// several Lambda environments, each a process of AWS's runtime interface
+// emulator, on the embedded DynamoDB. It sends the events that an HTTP API would
+// send, tells what happens, and checks every promise on the way.
+//
+// It needs Go and a clone of the repository, and neither Docker nor an AWS
+// account. All servers listen on the loopback interface only.
+package demo
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"strings"
+	"time"
+)
+
+// Narrator tells the story to whoever watches. Its methods are called one at a
+// time.
+type Narrator interface {
+	// Preparing: something that may take a while is begun before the story.
+	Preparing(what string)
+	Scene(Scene)
+	Beat(Beat)
+	Promise(Promise)
+	Summary(Summary)
+}
+
+// ErrBroken matches the error of a demo that ran to its end and saw a promise
+// broken.
+var ErrBroken = errors.New("not as promised")
+
+// Run shows the demo. It ends everything it started before it returns, also when
+// ctx ends early. Builds and logs go to the .cache folder of the clone.
+func Run(ctx context.Context, narrator Narrator) (err error) {
+	root, err := moduleRoot(ctx)
+	if err != nil {
+		return err
+	}
+	narrator.Preparing("building the function and the Lambda emulator")
+	programs, err := build(ctx, root)
+	if err != nil {
+		return err
+	}
+	template, err := readEvent(filepath.Join(root, eventFile))
+	if err != nil {
+		return err
+	}
+	narrator.Preparing("starting DynamoDB and the Lambda environments")
+	stage, err := openStage(ctx, programs, filepath.Join(root, ".cache", "demo"))
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, stage.close()) }()
+
+	show := &show{narrator: narrator, stage: stage, template: template, started: time.Now()}
+	if err := show.play(ctx, story); err != nil {
+		return fmt.Errorf("%w (logs: %s)", err, stage.logs)
+	}
+	summary := show.summarize()
+	narrator.Summary(summary)
+	if len(summary.Broken) > 0 {
+		return fmt.Errorf("%w (logs: %s):\n\t%s", ErrBroken, stage.logs, strings.Join(summary.Broken, "\n\t"))
+	}
+	return nil
+}

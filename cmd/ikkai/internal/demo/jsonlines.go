@@ -1,0 +1,60 @@
+package demo
+
+import (
+	"encoding/json"
+	"io"
+)
+
+// JSONLines tells the story to programs: one JSON object a line, whose "type" is
+// preparing, scene, beat, promise or summary.
+type JSONLines struct {
+	encoder *json.Encoder
+}
+
+// NewJSONLines returns a narrator that writes to w.
+func NewJSONLines(w io.Writer) *JSONLines {
+	encoder := json.NewEncoder(w)
+	encoder.SetEscapeHTML(false)
+	return &JSONLines{encoder: encoder}
+}
+
+// Preparing implements [Narrator].
+func (j *JSONLines) Preparing(what string) {
+	j.encoder.Encode(struct {
+		Type string `json:"type"`
+		What string `json:"what"`
+	}{"preparing", what})
+}
+
+// Scene implements [Narrator].
+func (j *JSONLines) Scene(scene Scene) {
+	j.encoder.Encode(struct {
+		Type string `json:"type"`
+		Scene
+	}{"scene", scene})
+}
+
+// Beat implements [Narrator].
+func (j *JSONLines) Beat(beat Beat) {
+	j.encoder.Encode(struct {
+		Type string `json:"type"`
+		Beat
+	}{"beat", beat})
+}
+
+// Promise implements [Narrator].
+func (j *JSONLines) Promise(promise Promise) {
+	j.encoder.Encode(struct {
+		Type string `json:"type"`
+		Kept bool   `json:"kept"`
+		Promise
+	}{"promise", len(promise.Broken) == 0, promise})
+}
+
+// Summary implements [Narrator].
+func (j *JSONLines) Summary(summary Summary) {
+	j.encoder.Encode(struct {
+		Type string `json:"type"`
+		Summary
+	}{"summary", summary})
+}
