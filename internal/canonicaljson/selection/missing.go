@@ -77,20 +77,25 @@ func isEmpty(value any) bool {
 	case map[string]any:
 		return len(v) == 0
 	case canonicaljson.Raw:
-		switch v.Text[0] {
-		case '"':
-			return len(v.Text) == len(`""`)
-		case '[', '{':
-			next := bytes.TrimLeft(v.Text[1:], " \t\r\n")[0]
-			return next == ']' || next == '}'
-		}
+		return isEmptyText(v.Text)
+	}
+	return false
+}
+
+// isEmptyText is isEmpty for the text of a value other than null.
+func isEmptyText(text []byte) bool {
+	switch text[0] {
+	case '"':
+		return len(text) == len(`""`)
+	case '[', '{':
+		return len(bytes.Trim(text[1:len(text)-1], " \t\r\n")) == 0
 	}
 	return false
 }
 
 // isFalse reports whether JMESPath's || passes over the value.
 func isFalse(value any) bool {
-	if raw, ok := value.(canonicaljson.Raw); ok && raw.Text[0] == 'f' {
+	if raw, ok := value.(canonicaljson.Raw); ok && string(raw.Text) == "false" {
 		return true
 	}
 	return value == false || isEmpty(value)

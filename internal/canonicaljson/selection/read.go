@@ -15,12 +15,9 @@ import (
 // only selects stay in their text (canonicaljson.Raw), so the tree may share the
 // document's memory. What it does not read must be JSON, no more.
 func read(document []byte, root *place, number numberReader) (any, error) {
-	if root.isRaw() {
-		return canonicaljson.Raw{Text: document}, nil
-	}
 	r := readers.Get().(*reader)
 	defer r.release()
-	r.document, r.number = document, number
+	r.document, r.number, r.lacking = document, number, false
 	r.input = *bytes.NewBuffer(r.outline()) // the decoder reads a bytes.Buffer without copying it
 	r.dec.Reset(&r.input, jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true))
 	value, err := r.value(root)
@@ -36,6 +33,9 @@ func read(document []byte, root *place, number numberReader) (any, error) {
 	case err != io.EOF:
 		return nil, err
 	}
+	if r.lacking {
+		return nil, errRequired
+	}
 	return value, nil
 }
 
@@ -48,6 +48,7 @@ type reader struct {
 	input    bytes.Buffer
 	dec      *jsontext.Decoder
 	number   numberReader
+	lacking  bool // something required is missing
 }
 
 func (r *reader) release() {
@@ -72,12 +73,12 @@ func (r *reader) next() ([]byte, error) {
 	return r.document[r.original(end-len(text)):r.original(end)], nil
 }
 
-// value reads the next value, which must not lack what is required of it.
+// value reads the next value and notes if it lacks what is required of it. Whether
+// the rest of the document is usable is still to be seen: in which order that comes
+// must not decide which error it is.
 func (r *reader) value(p *place) (any, error) {
 	value, err := r.anyValue(p)
-	if err == nil && p.lacks(value) {
-		return nil, errRequired
-	}
+	r.lacking = r.lacking || err == nil && p.lacks(value)
 	return value, err
 }
 

@@ -28,6 +28,9 @@ type Selection struct{ alternatives []*alternative }
 // selection, or one part of a multi-select in it, is null or empty. payload is
 // neither kept nor changed.
 func (s *Selection) AppendCanonical(dst, payload []byte) ([]byte, error) {
+	if s.isWholePayload() {
+		return appendWhole(dst, payload)
+	}
 	value, from, err := s.evaluate(payload)
 	if err != nil {
 		return dst, err
@@ -36,6 +39,24 @@ func (s *Selection) AppendCanonical(dst, payload []byte) ([]byte, error) {
 		return dst, err
 	}
 	return canonicaljson.AppendValue(dst, value)
+}
+
+func (s *Selection) isWholePayload() bool {
+	first := s.alternatives[0]
+	return len(s.alternatives) == 1 && first.result.is(first.reads) && first.reads.isRaw()
+}
+
+// appendWhole saves reading the payload before its canonical form is written.
+func appendWhole(dst, payload []byte) ([]byte, error) {
+	start := len(dst)
+	dst, err := canonicaljson.Append(dst, payload)
+	if err != nil {
+		return dst, err
+	}
+	if text := dst[start:]; string(text) == "null" || isEmptyText(text) {
+		return dst, missing(nil, origin{})
+	}
+	return dst, nil
 }
 
 // evaluate returns the selected value and what it is made of. An alternative that

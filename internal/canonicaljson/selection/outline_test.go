@@ -1,0 +1,87 @@
+package selection
+
+import (
+	"bytes"
+	"encoding/json"
+	"strings"
+	"testing"
+)
+
+// FuzzEndOfString holds the search by words against one by characters.
+func FuzzEndOfString(f *testing.F) {
+	for _, text := range []string{
+		``, `"`, `abc"`, `\"`, `\\"`, `\\\"`, `\\\\"`, `1234567"`, `12345678"`, `1234567\"89"`, `123456\\\"`, `123456\\"`, `1234567\`,
+		`12345678\\\\\\\\\\\\\\\\"`, `1\\\\\\\\\\\\\\\\\\\\\\\\\\\"23456789"`, `\u00e9"`, `\u00g9"`, `\u00`, `1234567\u00e9abcdefgh"`, `\x"`, `12345678\x901"`,
+		"1\x012345678\"", "12345678\x1f\"", "\xff\x80\xe0 \x7f\"12345678", `é😀é😀é😀"`, `\n\t\/\b\f\r\n\t\/\b\f\r"`,
+	} {
+		f.Add([]byte(text))
+	}
+	f.Fuzz(func(t *testing.T, text []byte) {
+		for start := range min(len(text), 9) {
+			if got, want := endOfString(text, start), endByCharacter(text, start); got != want {
+				t.Fatalf("endOfString(%q, %d) = %d, want %d", text, start, got, want)
+			}
+		}
+	})
+}
+
+func endByCharacter(text []byte, start int) int {
+	for end := start; end < len(text); end++ {
+		if text[end] < ' ' {
+			return -1
+		}
+		if text[end] == '\\' {
+			end++
+			continue
+		}
+		if text[end] == '"' {
+			quoted := append(append([]byte(`"`), text[start:end]...), '"')
+			if !json.Valid(quoted) {
+				return -1
+			}
+			return end
+		}
+	}
+	return -1
+}
+
+// A value keeps its place and text, whatever long strings stand around or in it.
+func TestLongStringsAreTakenOutAndPutBack(t *testing.T) {
+	long := strings.Repeat(`0123456789\"é\\`, 100)
+	payload := `{"` + long + `":1,"a":"` + long + `","b":["x","` + long + `",{"` + long + `":"` + long + `"}],"c":"` + long + long + `","d":7}`
+	quoted := `"` + long + `"`
+	for expression, want := range map[string]string{
+		"a":              quoted,
+		"b[0]":           `"x"`,
+		"b[1]":           quoted,
+		"b[2]":           `{` + quoted + `:` + quoted + `}`,
+		"[a, d]":         `[` + quoted + `,7]`,
+		"d":              `7`,
+		quoted:           `1`,
+		"length(a)":      `1300`,
+		"b[2]." + quoted: quoted,
+		"a == c":         `false`,
+		"[b, d]":         `[["x",` + quoted + `,{` + quoted + `:` + quoted + `}],7]`,
+	} {
+		got, err := canonical(t, expression, payload)
+		if err != nil || got != want {
+			t.Errorf("%.40s = %.80s, %v; want %.80s", expression, got, err, want)
+		}
+	}
+	for _, broken := range []string{
+		strings.Replace(payload, `\"é`, "\x01", 1), strings.Replace(payload, `\\`, `\x`, 1), payload[:len(payload)-4000], payload + `"` + long,
+		strings.Replace(payload, `:7`, `:"`+long+`"7`, 1), strings.Replace(payload, `,"c":`, `"c":`, 1),
+	} {
+		if got, err := canonical(t, "d", broken); err == nil {
+			t.Errorf("a broken payload selects %s", got)
+		}
+	}
+}
+
+// An outline is smaller than the document by all the long strings in it.
+func TestOutlineIsShort(t *testing.T) {
+	r := &reader{document: []byte(`{"a":"` + strings.Repeat("a", 1<<20) + `","b":1}`)}
+	if got := r.outline(); !bytes.Equal(got, []byte(`{"a":"","b":1}`)) {
+		t.Errorf("outline: %.60s, %d bytes", got, len(got))
+	}
+}
