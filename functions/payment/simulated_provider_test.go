@@ -15,7 +15,8 @@ func TestAHangingProviderHasChargedAndOutlastsTheTimeout(t *testing.T) {
 			a.invoke(event(t, "httpapi-payment"))
 			close(returned)
 		}()
-		time.Sleep(timeout)
+		time.Sleep(timeout + time.Millisecond)
+		synctest.Wait()         // for whatever it may do at its end
 		a.cable.cut.Store(true) // Lambda kills it
 		select {
 		case <-returned:
