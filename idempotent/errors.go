@@ -23,9 +23,9 @@ var (
 	ErrNotStarted      = errors.New("idempotent: not started")
 )
 
-// KeyError: the payload gives no key or fingerprint. Nothing ran, and nothing
-// was stored. The cause tells a missing one ([idempotency.ErrMissing]) from a
-// payload that can't be understood.
+// KeyError says that the payload gives no key or fingerprint. Nothing ran, and
+// nothing was stored. The cause tells a missing one ([idempotency.ErrMissing])
+// from a payload that can't be understood.
 type KeyError struct {
 	Operation string
 	Err       error
@@ -41,8 +41,8 @@ func (e *KeyError) Is(target error) bool { return target == ErrKey }
 // Unwrap returns the cause.
 func (e *KeyError) Unwrap() error { return e.Err }
 
-// InProgressError: another run of this key is under way. Nothing ran; the same
-// request may be sent again.
+// InProgressError says that another run of this key is under way. Nothing ran;
+// the same request may be sent again.
 type InProgressError struct {
 	Key string
 	// RetryAfter is when it is worth asking again: in a second, or as soon as
@@ -59,8 +59,8 @@ func (e *InProgressError) Error() string {
 // Is reports whether target is [ErrInProgress].
 func (e *InProgressError) Is(target error) bool { return target == ErrInProgress }
 
-// MismatchError: the key was used before with another payload. Nothing ran, and
-// the record is as it was.
+// MismatchError says that the key was used before with another payload. Nothing
+// ran, and the record is as it was.
 type MismatchError struct {
 	Key string
 	// Record is what the key stands for.
@@ -74,9 +74,9 @@ func (e *MismatchError) Error() string {
 // Is reports whether target is [ErrMismatch].
 func (e *MismatchError) Is(target error) bool { return target == ErrMismatch }
 
-// ResultNotStoredError: the operation was completed before, but its result was
-// too large or could not be encoded, so there is nothing to replay. It must not
-// run again.
+// ResultNotStoredError says that the operation was completed before, but its
+// result was too large or could not be encoded, so there is nothing to replay. It
+// must not run again.
 type ResultNotStoredError struct {
 	Key string
 }
@@ -88,8 +88,8 @@ func (e *ResultNotStoredError) Error() string {
 // Is reports whether target is [ErrResultNotStored].
 func (e *ResultNotStoredError) Is(target error) bool { return target == ErrResultNotStored }
 
-// ReplayError: the stored result can't be read back, most likely because the
-// type of the result has changed with a deployment.
+// ReplayError says that the stored result can't be read back, most likely because
+// the type of the result has changed with a deployment.
 type ReplayError struct {
 	Key string
 	// Result is what is stored.
@@ -107,8 +107,8 @@ func (e *ReplayError) Is(target error) bool { return target == ErrReplay }
 // Unwrap returns the cause.
 func (e *ReplayError) Unwrap() error { return e.Err }
 
-// OutcomeUnknownError: an earlier run did not finish within its lease, and the
-// operation is configured not to run again in that case. Nothing ran.
+// OutcomeUnknownError says that an earlier run did not finish within its lease,
+// and that the operation is configured not to run again in that case. Nothing ran.
 type OutcomeUnknownError struct {
 	Key string
 	// LeaseUntil is when the earlier run's lease ended.
@@ -122,8 +122,8 @@ func (e *OutcomeUnknownError) Error() string {
 // Is reports whether target is [ErrOutcomeUnknown].
 func (e *OutcomeUnknownError) Is(target error) bool { return target == ErrOutcomeUnknown }
 
-// LeaseLostError: the function ran and succeeded, but somebody else owns the
-// record by now: the lease was over before the end, and another run was
+// LeaseLostError says that the function ran and succeeded, but somebody else owns
+// the record by now: the lease was over before the end, and another run was
 // started or has finished. What is replayed is the other run's result.
 type LeaseLostError struct {
 	Key string
@@ -142,7 +142,7 @@ func (e *LeaseLostError) Is(target error) bool { return target == ErrLeaseLost }
 // Unwrap returns the store's error.
 func (e *LeaseLostError) Unwrap() error { return e.Err }
 
-// StoreError: the store failed.
+// StoreError says that the store failed, and whether the function ran.
 type StoreError struct {
 	// Op is what was asked of the store: "acquire", "read" or "complete".
 	Op  string
@@ -170,8 +170,8 @@ func (e *StoreError) Is(target error) bool { return target == ErrStore }
 // Unwrap returns the store's error.
 func (e *StoreError) Unwrap() error { return e.Err }
 
-// NotStartedError: there was no time left in which to run, so the function was
-// not started and no lock is held. The cause is the context's error, or
+// NotStartedError says that there was no time left in which to run, so the
+// function was not started and no lock is held. The cause is the context's error, or
 // [context.DeadlineExceeded] where the environment was frozen until the lease
 // was over.
 type NotStartedError struct {

@@ -7,8 +7,6 @@ import (
 	"log/slog"
 	"time"
 
-	"github.com/aws/aws-lambda-go/lambda"
-
 	"github.com/ikkai-go/idempotency"
 	"github.com/ikkai-go/idempotency/idempotent"
 	"github.com/ikkai-go/idempotency/persistence"
@@ -45,7 +43,7 @@ func ExampleGuard_Handler() {
 		Operation: "payment",
 		Key:       idempotency.MustJMESPath("payment_id"),
 	})
-	var handler lambda.Handler = guard.Handler(charge) // lambda.Start(handler) in main
+	handler := guard.Handler(charge) // lambda.Start(handler) in main
 
 	for range 2 {
 		response, err := handler.Invoke(context.Background(), []byte(`{"payment_id": "p-1", "amount": 10}`))
@@ -127,7 +125,7 @@ func ExampleCallFrom() {
 		Operation: "payment",
 		Key:       idempotency.MustJMESPath("payment_id").Verbatim(),
 	})
-	charge := idempotent.Func(guard, func(ctx context.Context, p payment) (string, error) {
+	charge := idempotent.Func(guard, func(ctx context.Context, _ payment) (string, error) {
 		call, guarded := idempotent.CallFrom(ctx)
 		fmt.Println(call.Operation, call.Key, call.Attempt, guarded)
 		return "ok", nil

@@ -57,8 +57,7 @@ func faultyFields(err error) []string {
 	}
 	var fields []string
 	for _, fault := range joined.Unwrap() {
-		var config *idempotent.ConfigError
-		if errors.As(fault, &config) {
+		if config, ok := errors.AsType[*idempotent.ConfigError](fault); ok {
 			fields = append(fields, config.Field)
 		}
 	}
@@ -91,7 +90,7 @@ func TestGuardsAreSwitchedOffByTheEnvironment(t *testing.T) {
 				guard := newTestGuard(t, memory, idempotent.Config{Observe: seen.observe})
 				ran := 0
 				for range 2 {
-					_, err := idempotent.Do(t.Context(), guard, "k", func(ctx context.Context) (int, error) {
+					_, err := idempotent.Do(t.Context(), guard, "k", func(context.Context) (int, error) {
 						ran++
 						return ran, nil
 					})

@@ -105,7 +105,7 @@ func newInvocation(fn reflect.Value, options []lambda.Option) *invocation {
 		out := fn.Call(args)
 		i.effect.done = true
 		if len(out) > 0 {
-			err, failed := out[len(out)-1].Interface().(error)
+			err, failed := reflect.TypeAssert[error](out[len(out)-1])
 			i.effect.done = !failed || err == nil
 		}
 		return out

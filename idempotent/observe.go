@@ -25,31 +25,31 @@ type Event struct {
 type EventKind string
 
 const (
-	// Executed: the function ran, and its outcome is recorded.
+	// Executed says that the function ran, and its outcome is recorded.
 	Executed EventKind = "executed"
-	// Replayed: a recorded outcome was the answer.
+	// Replayed says that a recorded outcome was the answer.
 	Replayed EventKind = "replayed"
-	// Waited: a duplicate waited for the run it duplicates. What came of it is
+	// Waited says that a duplicate waited for the run it duplicates. What came of it is
 	// the next event.
 	Waited EventKind = "waited"
-	// InProgress: a duplicate was turned away because the first still runs.
+	// InProgress says that a duplicate was turned away because the first still runs.
 	InProgress EventKind = "in progress"
-	// Mismatch: a duplicate with another payload was turned away.
+	// Mismatch says that a duplicate with another payload was turned away.
 	Mismatch EventKind = "mismatch"
-	// TakenOver: an earlier run did not finish; this call runs again or resumes.
+	// TakenOver says that an earlier run did not finish; this call runs again or resumes.
 	TakenOver EventKind = "taken over"
-	// Released: the function ran and did not finish, or could not start; a retry
+	// Released says that the function ran and did not finish, or could not start; a retry
 	// may run at once.
 	Released EventKind = "released"
-	// LeaseLost: the function ran, but somebody else owns the record by now.
+	// LeaseLost says that the function ran, but somebody else owns the record by now.
 	LeaseLost EventKind = "lease lost"
-	// NotStored: the function ran, but its result could not be stored.
+	// NotStored says that the function ran, but its result could not be stored.
 	NotStored EventKind = "not stored"
-	// Unprotected: the function ran without a record.
+	// Unprotected says that the function ran without a record.
 	Unprotected EventKind = "unprotected"
-	// OutcomeUnknown: a call was refused because an earlier run did not finish.
+	// OutcomeUnknown says that a call was refused because an earlier run did not finish.
 	OutcomeUnknown EventKind = "outcome unknown"
-	// StoreFailed: a call of the store failed.
+	// StoreFailed says that a call of the store failed.
 	StoreFailed EventKind = "store failed"
 )
 

@@ -46,8 +46,8 @@ type failure struct {
 // stored is the text of the error that the caller sees, which may wrap the
 // permanent one.
 func recordable(err error) ([]byte, bool) {
-	var permanent *PermanentError
-	if !errors.As(err, &permanent) {
+	permanent, ok := errors.AsType[*PermanentError](err)
+	if !ok {
 		return nil, false
 	}
 	stored, _ := json.Marshal(failure{Type: permanent.Type, Message: err.Error()}) // two strings always encode

@@ -287,7 +287,7 @@ func (g *Guard) run(ctx context.Context, end time.Time, r persistence.Record, e 
 		switch {
 		case returned:
 		case e.done: // and its result's encoding panicked
-			g.complete(ctx, r, persistence.StatusCompleted, effect{omit: errUnwound}, Event{Key: r.Key, Attempt: r.Attempt})
+			_ = g.complete(ctx, r, persistence.StatusCompleted, effect{omit: errUnwound}, Event{Key: r.Key, Attempt: r.Attempt})
 		default:
 			g.release(ctx, r, Event{Attempt: r.Attempt, Err: errUnwound})
 		}
@@ -309,7 +309,7 @@ func (g *Guard) settleFailure(ctx context.Context, r persistence.Record, err err
 		g.release(ctx, r, event)
 		return err
 	}
-	g.complete(ctx, r, persistence.StatusFailed, effect{result: stored}, event)
+	_ = g.complete(ctx, r, persistence.StatusFailed, effect{result: stored}, event)
 	return err
 }
 
@@ -332,7 +332,8 @@ func (g *Guard) settleResult(ctx context.Context, r persistence.Record, e effect
 	}
 }
 
-// complete writes the outcome, without its result where that can't be stored.
+// complete writes the outcome, without its result where that can't be stored. It
+// reports what came of it, and returns the store's error.
 func (g *Guard) complete(ctx context.Context, r persistence.Record, status persistence.Status, e effect, event Event) error {
 	outcome := persistence.Outcome{
 		Status:        status,

@@ -61,14 +61,14 @@ func (c Claim) Check() error {
 type Verdict int
 
 const (
-	// Held: the record stays as it is and is the answer.
+	// Held leaves the record alone: it stays as it is and is the answer.
 	Held Verdict = iota
-	// Owned: the record is this claim's own; an earlier try of the same claim
+	// Owned means that the record is this claim's own; an earlier try of the same claim
 	// was applied and its reply was lost.
 	Owned
-	// Vacant: the record counts as absent; a fresh one replaces all of it.
+	// Vacant means that the record counts as absent; a fresh one replaces all of it.
 	Vacant
-	// Stale: the record may be taken over, by a compare-and-swap on the owner,
+	// Stale means that the record may be taken over, by a compare-and-swap on the owner,
 	// status and lease just seen. The steps stay.
 	Stale
 )

@@ -6,15 +6,15 @@ import (
 )
 
 var (
-	// ErrLeaseLost: the caller no longer owns the record. It was taken over, has
+	// ErrLeaseLost means that the caller no longer owns the record. It was taken over, has
 	// been finished, or is gone.
 	ErrLeaseLost = errors.New("persistence: the lease is lost")
-	// ErrTooLarge: the record with this result or step would not fit the store.
+	// ErrTooLarge means that the record with this result or step would not fit the store.
 	// Nothing was written.
 	ErrTooLarge = errors.New("persistence: too large to store")
-	// ErrInvalid: the arguments can never be right. Nothing was written.
+	// ErrInvalid means that the arguments can never be right. Nothing was written.
 	ErrInvalid = errors.New("persistence: invalid argument")
-	// ErrUnreadable: there is a record, but it can't be understood. What it
+	// ErrUnreadable means that there is a record, but it can't be understood. What it
 	// stands for is not known, so nothing may run. Comes inside a [*Fault].
 	ErrUnreadable = errors.New("persistence: the stored record can't be understood")
 )
@@ -41,8 +41,7 @@ func (f *Fault) Unwrap() error { return f.Err }
 // this package refuses is refused for good. An error that does not say counts as
 // retryable: of two guesses the one that leaves nothing behind.
 func Retryable(err error) bool {
-	var fault *Fault
-	if errors.As(err, &fault) {
+	if fault, ok := errors.AsType[*Fault](err); ok {
 		return fault.Retryable
 	}
 	return !errors.Is(err, ErrInvalid) && !errors.Is(err, ErrTooLarge) && !errors.Is(err, ErrLeaseLost)

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
+	awshttp "github.com/aws/aws-sdk-go-v2/aws/transport/http"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 	"github.com/aws/smithy-go"
 
@@ -31,8 +32,7 @@ func fault(op string, err error) error {
 // returns the item in its way if the endpoint says so. A transaction reports the
 // same thing as one of its reasons.
 func conditionFailed(err error) (item, bool) {
-	var failed *types.ConditionalCheckFailedException
-	if errors.As(err, &failed) {
+	if failed, ok := errors.AsType[*types.ConditionalCheckFailedException](err); ok {
 		return failed.Item, true
 	}
 	for _, reason := range cancellationReasons(err) {
@@ -44,8 +44,7 @@ func conditionFailed(err error) (item, bool) {
 }
 
 func cancellationReasons(err error) []types.CancellationReason {
-	var canceled *types.TransactionCanceledException
-	if errors.As(err, &canceled) {
+	if canceled, ok := errors.AsType[*types.TransactionCanceledException](err); ok {
 		return canceled.CancellationReasons
 	}
 	return nil
@@ -70,8 +69,8 @@ func busy(err error) bool {
 	if slices.ContainsFunc(cancellationReasons(err), isBusy) {
 		return true
 	}
-	var failure smithy.APIError
-	return errors.As(err, &failure) && slices.Contains(busyCodes, failure.ErrorCode())
+	failure, ok := errors.AsType[smithy.APIError](err)
+	return ok && slices.Contains(busyCodes, failure.ErrorCode())
 }
 
 // retryable tells whether the same request may succeed later: not where DynamoDB
@@ -83,15 +82,15 @@ func retryable(err error) bool {
 	if busy(err) {
 		return true
 	}
-	var answer smithy.APIError
-	if !errors.As(err, &answer) {
+	answer, ok := errors.AsType[smithy.APIError](err)
+	if !ok {
 		return true
 	}
 	// The fault of codes that the SDK does not model, such as
 	// AccessDeniedException, is unknown to it; their HTTP status tells.
-	var response interface{ HTTPStatusCode() int }
+	response, ok := errors.AsType[*awshttp.ResponseError](err)
 	return answer.ErrorFault() == smithy.FaultServer ||
-		errors.As(err, &response) && response.HTTPStatusCode() >= http.StatusInternalServerError
+		ok && response.HTTPStatusCode() >= http.StatusInternalServerError
 }
 
 // tooLarge recognises DynamoDB's refusal of an item over its size limit, for the
@@ -99,7 +98,7 @@ func retryable(err error) bool {
 // its own for it, only "Item size has exceeded the maximum allowed size" and, for
 // updates, "Item size to update has exceeded the maximum allowed size".
 func tooLarge(err error) bool {
-	var failure smithy.APIError
-	return errors.As(err, &failure) && failure.ErrorCode() == "ValidationException" &&
+	failure, ok := errors.AsType[smithy.APIError](err)
+	return ok && failure.ErrorCode() == "ValidationException" &&
 		strings.HasPrefix(strings.ToLower(failure.ErrorMessage()), "item size ")
 }

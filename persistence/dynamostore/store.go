@@ -80,13 +80,14 @@ func (s *Store) Acquire(ctx context.Context, c persistence.Claim) (persistence.R
 		default:
 			return record, nil
 		}
-		applied := false
-		if applied, found, err = s.apply(ctx, write); err != nil {
+		applied, inTheWay, err := s.apply(ctx, write)
+		if err != nil {
 			return persistence.Record{}, fault("acquire", err)
 		}
 		if applied {
 			return record, nil
 		}
+		found = inTheWay
 	}
 	return persistence.Record{}, fault("acquire", errContended)
 }

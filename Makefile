@@ -1,0 +1,84 @@
+# ikkai: idempotency for AWS Lambda in Go. `make help` lists what there is.
+
+SHELL := bash
+.SHELLFLAGS := -euo pipefail -c
+.DEFAULT_GOAL := help
+
+CACHE := $(CURDIR)/.cache
+BIN := $(CACHE)/bin
+VENV := $(CACHE)/venv
+FUZZTIME ?= 10s
+
+## Use
+
+.PHONY: help
+help: ## list the targets
+	@awk '/^## /{print "\n" substr($$0, 4)} /^[a-z-]+:.*## /{split($$0, part, ":.*## "); printf "  %-22s %s\n", part[1], part[2]}' $(MAKEFILE_LIST)
+
+.PHONY: demo
+demo: ## the whole story on the embedded DynamoDB, with real function binaries in AWS's runtime interface emulator
+	go run ./cmd/ikkai demo
+
+.PHONY: bench
+bench: ## what the toolkit costs beside the bare SDK calls, in one run
+	go run ./cmd/ikkai bench
+
+## Test
+
+.PHONY: test
+test: ## all tests, with the race detector and in random order
+	go test -race -shuffle=on ./...
+
+.PHONY: test-dynamodb-local
+test-dynamodb-local: ## the store, engine and embedded-DynamoDB suites against DYNAMODB_ENDPOINT, or against DynamoDB Local in Docker
+	.ci/test-dynamodb-local
+
+.PHONY: test-independent
+test-independent: ## the same against dynoxide, an independent emulator that cargo builds into .cache (minutes, once)
+	.ci/test-dynamodb-local dynoxide
+
+.PHONY: fuzz
+fuzz: ## every fuzz target for FUZZTIME (default 10s)
+	.ci/fuzz $(FUZZTIME)
+
+## Check
+
+.PHONY: ci
+ci: fmt vet lint tidy deps test fuzz demo ## everything that must pass before a change lands, without other languages' tools
+
+.PHONY: fmt
+fmt: ## formatting
+	@unformatted=$$(gofmt -l $$(git ls-files --cached --others --exclude-standard '*.go')); \
+	if [[ -n $$unformatted ]]; then echo "not gofmt-ed:"; echo "$$unformatted"; exit 1; fi
+
+.PHONY: vet
+vet: ## go vet
+	go vet ./...
+
+.PHONY: lint
+lint: $(BIN)/golangci-lint ## golangci-lint, pinned in tools/go.mod
+	$< run
+
+.PHONY: tidy
+tidy: ## go.mod and go.sum say what is used
+	go mod tidy -diff
+	go -C tools mod verify >/dev/null
+
+.PHONY: deps
+deps: ## the arrows between the packages, and what a function's binary may contain
+	.ci/deps
+
+.PHONY: template
+template: $(VENV)/bin/sam ## the SAM template: cfn-lint, sam validate --lint, sam build
+	.ci/template $(VENV)/bin
+
+$(BIN)/golangci-lint: tools/go.mod tools/go.sum
+	go -C tools build -o $(BIN)/ github.com/golangci/golangci-lint/v2/cmd/golangci-lint
+
+$(VENV)/bin/sam:
+	python3 -m venv $(VENV)
+	$(VENV)/bin/pip install --quiet aws-sam-cli cfn-lint
+
+.PHONY: clean
+clean: ## remove what was built
+	rm -rf $(CACHE) .aws-sam
