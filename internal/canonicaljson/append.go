@@ -3,15 +3,40 @@ package canonicaljson
 import (
 	"bytes"
 	"errors"
+	"fmt"
 	"io"
 	"slices"
+	"strings"
 	"sync"
 
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// ErrDuplicateName reports an object with two members of one name.
-var ErrDuplicateName = errors.New("duplicate member name")
+var (
+	// ErrDuplicateName reports an object with two members of one name.
+	ErrDuplicateName = errors.New("duplicate member name")
+	// ErrText reports a string with invalid UTF-8 or a lone surrogate.
+	ErrText = errors.New("string that is not Unicode text")
+)
+
+// SyntaxError returns what can be said of a tokenizer's error without quoting the
+// document, which may be secret.
+func SyntaxError(err error) error {
+	var syntax *jsontext.SyntacticError
+	if err == io.EOF {
+		return errors.New("no JSON value")
+	}
+	if !errors.As(err, &syntax) {
+		return err
+	}
+	switch reason := syntax.Err.Error(); {
+	case strings.Contains(reason, "depth"):
+		return errors.New("JSON nested too deep")
+	case strings.Contains(reason, "surrogate"), strings.Contains(reason, "UTF-8"):
+		return ErrText
+	}
+	return fmt.Errorf("not valid JSON at byte %d", syntax.ByteOffset)
+}
 
 // Append appends the canonical form of raw, which must be exactly one JSON value
 // with optional white space around it. It does not keep or change raw. After an
@@ -22,19 +47,22 @@ func Append(dst, raw []byte) ([]byte, error) {
 	w.input = *bytes.NewBuffer(raw)                           // the decoder reads a bytes.Buffer without copying it
 	w.dec.Reset(&w.input, jsontext.AllowDuplicateNames(true)) // duplicates are found after sorting
 	dst, err := w.appendValue(dst)
-	if err == io.EOF {
-		return dst, errors.New("no JSON value")
-	}
 	if err != nil {
-		return dst, err
+		return dst, SyntaxError(err)
 	}
-	switch _, err := w.dec.ReadToken(); {
-	case err == nil:
-		return dst, errors.New("more than one JSON value")
-	case err != io.EOF:
-		return dst, err
+	return dst, CheckEnd(w.dec)
+}
+
+// CheckEnd returns an error if the decoder has more to read.
+func CheckEnd(dec *jsontext.Decoder) error {
+	switch _, err := dec.ReadToken(); err {
+	case io.EOF:
+		return nil
+	case nil:
+		return errors.New("more than one JSON value")
+	default:
+		return SyntaxError(err)
 	}
-	return dst, nil
 }
 
 var writers = sync.Pool{New: func() any { return &writer{dec: new(jsontext.Decoder)} }}
@@ -85,9 +113,8 @@ func (w *writer) appendString(dst []byte) ([]byte, error) {
 	if isShortest(text) {
 		return append(dst, text...), nil
 	}
-	w.scratch, err = jsontext.AppendUnquote(w.scratch[:0], text)
-	if err != nil {
-		return dst, err
+	if w.scratch, err = jsontext.AppendUnquote(w.scratch[:0], text); err != nil {
+		return dst, ErrText
 	}
 	return jsontext.AppendQuote(dst, w.scratch)
 }

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"unicode/utf8"
 
 	"github.com/go-json-experiment/json/jsontext"
 )
@@ -27,7 +28,7 @@ func AppendValue(dst []byte, value any) ([]byte, error) {
 		}
 		return append(dst, "false"...), nil
 	case string:
-		return jsontext.AppendQuote(dst, v)
+		return appendText(dst, v)
 	case float64:
 		return AppendFloat(dst, v)
 	case Number:
@@ -51,7 +52,7 @@ func AppendValue(dst []byte, value any) ([]byte, error) {
 			if i > 0 {
 				dst = append(dst, ',')
 			}
-			if dst, err = jsontext.AppendQuote(dst, name); err != nil {
+			if dst, err = appendText(dst, name); err != nil {
 				return dst, err
 			}
 			dst = append(dst, ':')
@@ -62,4 +63,11 @@ func AppendValue(dst []byte, value any) ([]byte, error) {
 		return append(dst, '}'), nil
 	}
 	return dst, fmt.Errorf("%T is not a JSON value", value)
+}
+
+func appendText(dst []byte, text string) ([]byte, error) {
+	if !utf8.ValidString(text) {
+		return dst, ErrText
+	}
+	return jsontext.AppendQuote(dst, text)
 }

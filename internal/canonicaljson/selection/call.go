@@ -65,13 +65,17 @@ func textOf(value any) ([]byte, error) {
 	return nil, errors.New("the argument is not a string")
 }
 
-// unquote returns the text of a JSON string, which must be UTF-8 without lone
-// surrogates.
+// unquote returns the text of a JSON string. If that is not Unicode text, it is
+// repaired and the error is canonicaljson.ErrText.
 func unquote(text []byte) ([]byte, error) {
 	if inner := text[1 : len(text)-1]; bytes.IndexByte(inner, '\\') < 0 && utf8.Valid(inner) {
 		return inner, nil
 	}
-	return jsontext.AppendUnquote(nil, text)
+	unquoted, err := jsontext.AppendUnquote(nil, text)
+	if err != nil {
+		return unquoted, canonicaljson.ErrText
+	}
+	return unquoted, nil
 }
 
 func decodeJSON(text []byte, result *place, number numberReader) (any, error) {

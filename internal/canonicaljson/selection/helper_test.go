@@ -26,7 +26,10 @@ func canonical(t *testing.T, expression, payload string) (string, error) {
 func gzipBase64(t *testing.T, data []byte) string {
 	t.Helper()
 	var zipped bytes.Buffer
-	w := gzip.NewWriter(&zipped)
+	w, err := gzip.NewWriterLevel(&zipped, gzip.BestSpeed)
+	if err != nil {
+		t.Fatal(err)
+	}
 	if _, err := w.Write(data); err != nil {
 		t.Fatal(err)
 	}

@@ -2,9 +2,7 @@ package selection
 
 import (
 	"bytes"
-	"errors"
 	"fmt"
-	"io"
 	"sync"
 
 	"github.com/go-json-experiment/json/jsontext"
@@ -21,16 +19,10 @@ func read(document []byte, root *place, number numberReader) (any, error) {
 	r.input = *bytes.NewBuffer(r.outline()) // the decoder reads a bytes.Buffer without copying it
 	r.dec.Reset(&r.input, jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true))
 	value, err := r.value(root)
-	if err == io.EOF {
-		return nil, errors.New("no JSON value")
-	}
 	if err != nil {
-		return nil, err
+		return nil, canonicaljson.SyntaxError(err)
 	}
-	switch _, err := r.dec.ReadToken(); {
-	case err == nil:
-		return nil, errors.New("more than one JSON value")
-	case err != io.EOF:
+	if err := canonicaljson.CheckEnd(r.dec); err != nil {
 		return nil, err
 	}
 	if r.lacking {
