@@ -50,8 +50,8 @@ func TestAnyOneRequestMayGoWrong(t *testing.T) {
 		"500 before applying": dynamolocal.FailBefore,
 		"throttled":           dynamolocal.Throttle,
 		"conflict":            dynamolocal.TransactionConflict,
-		"delayed before":      func() dynamolocal.Effect { return dynamolocal.DelayBefore(2 * time.Second) },
-		"delayed after":       func() dynamolocal.Effect { return dynamolocal.DelayAfter(2 * time.Second) },
+		"delayed before":      func() dynamolocal.Effect { return dynamolocal.DelayBefore(time.Hour) },
+		"delayed after":       func() dynamolocal.Effect { return dynamolocal.DelayAfter(time.Hour) },
 	}
 	for name, effect := range effects {
 		for _, itemless := range []bool{false, true} {
@@ -152,12 +152,13 @@ func TestALostAcquireIsGivenUp(t *testing.T) {
 func TestAnAcquireThatOutlivesItsCallerIsGivenUp(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		db, store := newDynamo(t)
-		db.Inject(dynamolocal.Fault{Operation: "PutItem", Do: dynamolocal.DelayAfter(time.Hour)})
+		db.Inject(dynamolocal.Fault{Operation: "PutItem", Times: dynamolocal.Always, Do: dynamolocal.DelayAfter(time.Hour)})
 		guard := newTestGuard(t, store, idempotent.Config{Lease: time.Hour, MinLease: time.Hour})
 		run := func(context.Context) (string, error) { return "ran", nil }
 		if _, err := idempotent.Do(within(t, 3*time.Second), guard, "k", run); !errors.Is(err, idempotent.ErrStore) {
 			t.Fatalf("got %v, want ErrStore", err)
 		}
+		db.ClearFaults()
 		if got, err := idempotent.Do(within(t, 3*time.Second), guard, "k", run); err != nil || got != "ran" {
 			t.Errorf("its retry got %q, %v", got, err)
 		}

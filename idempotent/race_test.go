@@ -77,8 +77,8 @@ func TestFiftyGuardsShareAStore(t *testing.T) {
 		for i := range 50 {
 			guard := newTestGuard(t, store, idempotent.Config{
 				Operation: fmt.Sprint("operation-", i),
-				TTL:       time.Duration(i+1) * time.Minute,
-				Lease:     time.Duration(i+1) * time.Second,
+				TTL:       time.Duration(i+1) * time.Hour,
+				Lease:     time.Duration(i+1) * time.Minute,
 				ClockSkew: time.Duration(i+1) * time.Millisecond,
 				ReadFirst: i%2 == 0,
 			})

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"reflect"
+	"time"
 )
 
 // Config describes the table. Only Table is required.
@@ -18,6 +19,12 @@ type Config struct {
 	// key, such as the application's name: the idempotency key is then the sort
 	// key. Required if Attributes.SortKey is set, and only then.
 	PartitionValue string
+
+	// RequestTimeout is how long a request may take before it counts as lost and
+	// is sent again, within the context's deadline. DynamoDB answers in
+	// milliseconds; what takes longer is a connection that died while the
+	// environment was frozen, or a reply that will not come. Defaults to a second.
+	RequestTimeout time.Duration
 }
 
 // Attributes are the names of a record's attributes; empty fields take their
@@ -66,6 +73,16 @@ var defaultAttributes = Attributes{
 // ErrConfig matches every fault that [New] finds in a Config.
 var ErrConfig = errors.New("dynamostore: invalid configuration")
 
+const defaultRequestTimeout = time.Second
+
+func (c Config) withDefaults() Config {
+	c.Attributes = c.Attributes.withDefaults()
+	if c.RequestTimeout == 0 {
+		c.RequestTimeout = defaultRequestTimeout
+	}
+	return c
+}
+
 func (a Attributes) withDefaults() Attributes {
 	names, defaults := reflect.ValueOf(&a).Elem(), reflect.ValueOf(defaultAttributes)
 	for i := range names.NumField() {
@@ -87,6 +104,9 @@ func (c Config) check() error {
 	}
 	if len(c.PartitionValue) > maxPartitionKey {
 		faults = append(faults, fmt.Errorf("%w: PartitionValue has %d bytes, DynamoDB allows %d", ErrConfig, len(c.PartitionValue), maxPartitionKey))
+	}
+	if c.RequestTimeout < 0 {
+		faults = append(faults, fmt.Errorf("%w: RequestTimeout is %v", ErrConfig, c.RequestTimeout))
 	}
 	fieldOf := make(map[string]string)
 	names := reflect.ValueOf(c.Attributes)

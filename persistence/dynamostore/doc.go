@@ -49,7 +49,8 @@
 // # Failures
 //
 // The SDK repeats a request whose reply was lost; the store then recognises its
-// own write by the owner. Transaction conflicts and throttling that outlast the
-// SDK's retries are retried here, until the context's deadline or a fixed number
-// of times. All else is a [*persistence.Fault].
+// own write by the owner. What the SDK gives up on too early is retried here,
+// within the context's deadline: transaction conflicts, throttling, and requests
+// that are not answered at all ([Config.RequestTimeout]). All else is a
+// [*persistence.Fault].
 package dynamostore

@@ -210,6 +210,30 @@ func (s *stub) GetItem(_ context.Context, input *dynamodb.GetItemInput, _ ...fun
 	return s.get, nil
 }
 
+// The kind behind report 10: a reply that does not come at all, however long one
+// waits. The request is sent again, and recognised.
+func TestReport10AReplyThatDoesNotComeIsNotWaitedFor(t *testing.T) {
+	for name, effect := range map[string]dynamolocal.Effect{
+		"applied":     dynamolocal.DelayAfter(time.Hour),
+		"not applied": dynamolocal.DelayBefore(time.Hour),
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				db, store := newStore(t)
+				db.Inject(dynamolocal.Fault{Times: 2, Do: effect})
+				started := time.Now()
+				r, err := store.Acquire(t.Context(), claim("me"))
+				if err != nil || r.Owner != "me" || r.Attempt != 1 {
+					t.Errorf("got %+v, %v", r, err)
+				}
+				if took := time.Since(started); took != 2*time.Second {
+					t.Errorf("took %v, want twice the request timeout", took)
+				}
+			})
+		})
+	}
+}
+
 // Report 11: the output is nil and the error carries no item.
 func TestReport11AFailedConditionWithoutItsItemIsReadBack(t *testing.T) {
 	api := &stub{put: &types.ConditionalCheckFailedException{}, get: &dynamodb.GetItemOutput{Item: attributes{

@@ -148,6 +148,7 @@ func TestConfigsAreRefusedWithEveryFault(t *testing.T) {
 		"value without a sort key":    {Table: "t", PartitionValue: "shop"},
 		"name taken by a default":     {Table: "t", Attributes: dynamostore.Attributes{Owner: "status"}},
 		"name too long":               {Table: "t", Attributes: dynamostore.Attributes{Owner: string(make([]byte, 256))}},
+		"negative timeout":            {Table: "t", RequestTimeout: -1},
 		"partition value is too long": {Table: "t", Attributes: dynamostore.Attributes{SortKey: "sk"}, PartitionValue: string(make([]byte, 2049))},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
@@ -24,9 +25,10 @@ type API interface {
 // Store keeps records in a DynamoDB table. It is immutable and safe for
 // concurrent use; one store serves any number of operations.
 type Store struct {
-	api    API
-	table  *string
-	schema schema
+	api            API
+	table          *string
+	schema         schema
+	requestTimeout time.Duration
 }
 
 var (
@@ -41,11 +43,16 @@ func New(api API, config Config) (*Store, error) {
 	if api == nil {
 		return nil, fmt.Errorf("%w: no client", ErrConfig)
 	}
-	config.Attributes = config.Attributes.withDefaults()
+	config = config.withDefaults()
 	if err := config.check(); err != nil {
 		return nil, err
 	}
-	return &Store{api: api, table: aws.String(config.Table), schema: newSchema(config)}, nil
+	return &Store{
+		api:            api,
+		table:          aws.String(config.Table),
+		schema:         newSchema(config),
+		requestTimeout: config.RequestTimeout,
+	}, nil
 }
 
 type item = map[string]types.AttributeValue

@@ -24,7 +24,7 @@ type TableAPI interface {
 // left as it is but for its TTL, so CreateTable may be called at every start.
 // For local use and tests: deployed tables belong into a template.
 func CreateTable(ctx context.Context, api TableAPI, config Config) error {
-	config.Attributes = config.Attributes.withDefaults()
+	config = config.withDefaults()
 	if err := config.check(); err != nil {
 		return err
 	}

@@ -20,7 +20,7 @@ type conditional struct {
 // apply sends a write. If its condition fails it returns the item that was in
 // the way, or nil where there is none.
 func (s *Store) apply(ctx context.Context, w *conditional) (applied bool, found item, err error) {
-	err = retryBusy(ctx, func() error { return w.send(ctx, s.api) })
+	err = s.retry(ctx, func(ctx context.Context) error { return w.send(ctx, s.api) })
 	if err == nil {
 		return true, nil, nil
 	}
@@ -39,7 +39,7 @@ func (s *Store) apply(ctx context.Context, w *conditional) (applied bool, found 
 func (s *Store) get(ctx context.Context, key string, consistent *bool) (item, error) {
 	input := &dynamodb.GetItemInput{TableName: s.table, Key: s.schema.key(key), ConsistentRead: consistent}
 	var found item
-	err := retryBusy(ctx, func() error {
+	err := s.retry(ctx, func(ctx context.Context) error {
 		output, err := s.api.GetItem(ctx, input)
 		if err == nil && len(output.Item) > 0 {
 			found = output.Item
