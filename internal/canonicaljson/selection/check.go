@@ -63,7 +63,7 @@ func (c *checker) follow(n node, in origin) (origin, error) {
 	case int(jmespath.ASTIdentity), int(jmespath.ASTCurrentNode):
 		return in, nil
 	case int(jmespath.ASTLiteral):
-		return origin{}, nil
+		return somethingElse, nil
 	case int(jmespath.ASTIndex):
 		if !c.indexed {
 			return in.element(), nil
@@ -108,7 +108,7 @@ func (c *checker) follow(n node, in origin) (origin, error) {
 		return left.or(right), err
 	case int(jmespath.ASTNotExpression):
 		_, err := c.inspect(n.children[0], in)
-		return origin{}, err
+		return somethingElse, err
 	case int(jmespath.ASTComparator):
 		c.ordered = c.ordered || orderings[n.number]
 		for _, operand := range n.children {
@@ -116,7 +116,7 @@ func (c *checker) follow(n node, in origin) (origin, error) {
 				return origin{}, err
 			}
 		}
-		return origin{}, nil
+		return somethingElse, nil
 	case int(jmespath.ASTFunctionExpression):
 		return c.followFunction(n, in)
 	case int(jmespath.ASTValueProjection):

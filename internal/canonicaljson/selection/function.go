@@ -6,8 +6,8 @@ import "github.com/jmespath/go-jmespath"
 type parameter int
 
 const (
-	value parameter = iota
-	expression
+	takesValue parameter = iota
+	takesExpression
 )
 
 // signature is what has to be known of a function before it is called. result
@@ -22,34 +22,34 @@ type signature struct {
 
 // functions are go-jmespath's functions and ours.
 var functions = map[string]signature{
-	"abs":         {parameters: []parameter{value}},
-	"avg":         {parameters: []parameter{value}},
-	"ceil":        {parameters: []parameter{value}},
-	"contains":    {parameters: []parameter{value, value}},
-	"ends_with":   {parameters: []parameter{value, value}},
-	"floor":       {parameters: []parameter{value}},
-	"join":        {parameters: []parameter{value, value}},
-	"length":      {parameters: []parameter{value}},
-	"map":         {parameters: []parameter{expression, value}, result: listOfFirst},
-	"max":         {parameters: []parameter{value}, result: elementOfFirst},
-	"max_by":      {parameters: []parameter{value, expression}, result: elementOfFirst},
-	"merge":       {parameters: []parameter{value}, variadic: true, result: anyArgument},
-	"min":         {parameters: []parameter{value}, result: elementOfFirst},
-	"min_by":      {parameters: []parameter{value, expression}, result: elementOfFirst},
-	"not_null":    {parameters: []parameter{value}, variadic: true, result: anyArgument},
-	"reverse":     {parameters: []parameter{value}, result: reordered},
-	"sort":        {parameters: []parameter{value}, result: reordered},
-	"sort_by":     {parameters: []parameter{value, expression}, result: reordered},
-	"starts_with": {parameters: []parameter{value, value}},
-	"sum":         {parameters: []parameter{value}},
-	"to_array":    {parameters: []parameter{value}, required: true, result: listOrItself},
-	"to_number":   {parameters: []parameter{value}},
-	"to_string":   {parameters: []parameter{value}, required: true, result: text},
-	"type":        {parameters: []parameter{value}},
+	"abs":         {parameters: []parameter{takesValue}},
+	"avg":         {parameters: []parameter{takesValue}},
+	"ceil":        {parameters: []parameter{takesValue}},
+	"contains":    {parameters: []parameter{takesValue, takesValue}},
+	"ends_with":   {parameters: []parameter{takesValue, takesValue}},
+	"floor":       {parameters: []parameter{takesValue}},
+	"join":        {parameters: []parameter{takesValue, takesValue}},
+	"length":      {parameters: []parameter{takesValue}},
+	"map":         {parameters: []parameter{takesExpression, takesValue}, result: listOfFirst},
+	"max":         {parameters: []parameter{takesValue}, result: elementOfFirst},
+	"max_by":      {parameters: []parameter{takesValue, takesExpression}, result: elementOfFirst},
+	"merge":       {parameters: []parameter{takesValue}, variadic: true, result: anyArgument},
+	"min":         {parameters: []parameter{takesValue}, result: elementOfFirst},
+	"min_by":      {parameters: []parameter{takesValue, takesExpression}, result: elementOfFirst},
+	"not_null":    {parameters: []parameter{takesValue}, variadic: true, result: anyArgument},
+	"reverse":     {parameters: []parameter{takesValue}, result: reordered},
+	"sort":        {parameters: []parameter{takesValue}, result: reordered},
+	"sort_by":     {parameters: []parameter{takesValue, takesExpression}, result: reordered},
+	"starts_with": {parameters: []parameter{takesValue, takesValue}},
+	"sum":         {parameters: []parameter{takesValue}},
+	"to_array":    {parameters: []parameter{takesValue}, required: true, result: listOrItself},
+	"to_number":   {parameters: []parameter{takesValue}},
+	"to_string":   {parameters: []parameter{takesValue}, required: true, result: stringified},
+	"type":        {parameters: []parameter{takesValue}},
 
-	"powertools_json":        {parameters: []parameter{value}},
-	"powertools_base64":      {parameters: []parameter{value}},
-	"powertools_base64_gzip": {parameters: []parameter{value}},
+	"powertools_json":        {parameters: []parameter{takesValue}},
+	"powertools_base64":      {parameters: []parameter{takesValue}},
+	"powertools_base64_gzip": {parameters: []parameter{takesValue}},
 }
 
 func listOfFirst(arguments []origin) origin { return origin{each: &arguments[0]} }
@@ -64,7 +64,7 @@ func listOrItself(arguments []origin) origin {
 	return arguments[0].or(origin{each: &element})
 }
 
-func text([]origin) origin { return origin{text: true} }
+func stringified([]origin) origin { return origin{text: true, other: true} }
 
 func anyArgument(arguments []origin) origin {
 	var result origin
@@ -99,8 +99,8 @@ func checkFunctions(n node) error {
 		}
 		for i, argument := range n.children {
 			p := f.parameters[min(i, len(f.parameters)-1)]
-			if isReference := argument.kind == int(jmespath.ASTExpRef); isReference != (p == expression) {
-				return refusal("argument %d of %s() must be %s", i+1, n.name, [...]string{value: "a value, not an &expression", expression: "an &expression"}[p])
+			if isReference := argument.kind == int(jmespath.ASTExpRef); isReference != (p == takesExpression) {
+				return refusal("argument %d of %s() must be %s", i+1, n.name, [...]string{takesValue: "a value, not an &expression", takesExpression: "an &expression"}[p])
 			}
 		}
 	}
@@ -144,7 +144,7 @@ func (c *checker) followFunction(n node, in origin) (origin, error) {
 		var a origin
 		var err error
 		if argument.kind == int(jmespath.ASTExpRef) {
-			a, err = c.walk(argument.children[0], origin{})
+			a, err = c.walk(argument.children[0], somethingElse)
 		} else {
 			a, err = c.inspect(argument, in)
 		}
@@ -164,7 +164,7 @@ func (c *checker) followFunction(n node, in origin) (origin, error) {
 		arguments[0].require()
 	}
 	if f.result == nil {
-		return origin{}, nil
+		return somethingElse, nil
 	}
 	return f.result(arguments), nil
 }

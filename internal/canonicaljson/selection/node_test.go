@@ -73,7 +73,7 @@ func TestFunctionsAreTheEngines(t *testing.T) {
 		}
 		call := name + "("
 		for i, p := range f.parameters {
-			call += [...]string{"", ", "}[min(i, 1)] + [...]string{value: "@", expression: "&@"}[p]
+			call += [...]string{"", ", "}[min(i, 1)] + [...]string{takesValue: "@", takesExpression: "&@"}[p]
 		}
 		_, err := jmespath.Search(call+")", map[string]any{}) // merge(null) is a panic
 		if err != nil && (err.Error() == "unknown function: "+name || err.Error() == "incorrect number of args" || err.Error() == "Invalid arity.") {

@@ -6,19 +6,23 @@ import (
 )
 
 // origin says what the value of a sub-expression can be made of. The zero origin
-// is a computed value or a literal.
+// is that of null.
 type origin struct {
 	places  []*place          // it is the payload's value at one of these places
 	each    *origin           // it is a new list, each element of which is this
 	lists   [][]origin        // it is the list of one of these multi-selects
 	members map[string]origin // it is the object of a multi-select
+	other   bool              // it is a literal, or computed
 	part    bool              // it is a part of a multi-select and must not be missing
 	text    bool              // it is made by to_string: "null" if missing
 }
 
+// somethingElse is the origin of a literal or computed value.
+var somethingElse = origin{other: true}
+
 // isOfPayload reports whether the value can only be one of the payload's.
 func (o origin) isOfPayload() bool {
-	return len(o.places) > 0 && o.each == nil && o.lists == nil && o.members == nil
+	return len(o.places) > 0 && o.each == nil && o.lists == nil && o.members == nil && !o.other
 }
 
 // isOnePlace reports whether the value can only be the payload's at one place.
@@ -34,6 +38,7 @@ func (o origin) or(p origin) origin {
 		each:    o.each,
 		lists:   slices.Concat(o.lists, p.lists),
 		members: o.members,
+		other:   o.other || p.other,
 		part:    o.part || p.part,
 		text:    o.text || p.text,
 	}
@@ -61,6 +66,7 @@ func (o origin) or(p origin) origin {
 
 func (o origin) field(name string) origin {
 	field := o.members[name]
+	field.other = field.other || o.other
 	for _, p := range o.places {
 		field = field.or(origin{places: []*place{p.member(name)}})
 	}
@@ -72,6 +78,7 @@ func (o origin) element() origin {
 	if o.each != nil {
 		element = *o.each
 	}
+	element.other = element.other || o.other
 	for _, list := range o.lists {
 		for _, part := range list {
 			element = element.or(part)
@@ -88,6 +95,7 @@ func (o origin) index(i int) origin {
 	if o.each != nil {
 		element = *o.each
 	}
+	element.other = element.other || o.other
 	for _, list := range o.lists {
 		at := i
 		if i < 0 {

@@ -78,6 +78,7 @@ func TestUnstableExpressionsAreRefused(t *testing.T) {
 		{"sort_by(not_null(a, b), &p)", "sort_by reorders"},
 		{"[sort_by(`[{\"p\":2},{\"p\":1}]`, &p)[0].p, a]", "sort_by reorders"},
 		{"map(&sort_by(@, &p), groups)", "sort_by reorders"},
+		{"sort_by((items || `[{\"p\":2},{\"p\":1}]`), &p)", "sort_by reorders"},
 
 		{"[a, b][]", "leaves out its missing parts"},
 		{"[a, b][*]", "leaves out its missing parts"},
@@ -156,6 +157,8 @@ func TestSelections(t *testing.T) {
 		"big == big":                                     `true`,
 		"empty || absent || list || id":                  `"a"`,
 		"(empty || id)":                                  `"a"`,
+		"('a' || @)":                                     `"a"`,
+		"to_string('x' || absent)":                       `"x"`,
 		"no || n":                                        `0`,
 		"absent || no":                                   `false`,
 		"absent || items | [0].id":                       `"x"`,
