@@ -55,8 +55,7 @@ func cancelled(ctx context.Context) context.Context {
 // interrupted demands what the contract says of a call whose context is done.
 func (s *stage) interrupted(what string, err error) {
 	s.refused(what, err, context.Canceled)
-	var fault *persistence.Fault
-	if !errors.As(err, &fault) || !fault.Retryable {
+	if fault, ok := errors.AsType[*persistence.Fault](err); !ok || !fault.Retryable {
 		s.fail("%s: want a retryable persistence.Fault, got %T: %w", what, err, orNone(err))
 	}
 }

@@ -15,7 +15,7 @@
 // what it saw.
 //
 // The store may be shared, and it may hold other records: each rule makes up
-// keys that begin with "storetest/" and end in a random token. Rules remove
+// keys that begin with "storetest/" and hold a random token. Rules remove
 // nothing behind them. Nothing waits either: all times are data, and they lie in
 // the year 2100 or after it, where no clock of yours, and no process that
 // removes expired records, interferes. If one does, the rules fail, and they

@@ -24,15 +24,17 @@ func expiryRules() []Rule {
 		rule("expiry/of-the-outcome", NeedsNothing,
 			"A finished record expires when its outcome says, not when its claim said; earlier or later.",
 			func(s *stage) {
-				for name, length := range map[string]time.Duration{"earlier": time.Minute, "later": 5 * recordLength} {
-					s.scene(name, func(s *stage) {
+				endsAfter := func(length time.Duration) func(s *stage) {
+					return func(s *stage) {
 						o := success("paid")
 						o.ExpiresAt = start.Add(length).Truncate(time.Second)
 						done := s.completes(s.acquires("first", start), o)
 						s.gets(s.claim("second", done.ExpiresAt.Add(-10*time.Second)), done)
 						s.acquires("third", expired(done))
-					})
+					}
 				}
+				s.scene("earlier", endsAfter(time.Minute))
+				s.scene("later", endsAfter(5*recordLength))
 			}),
 		rule("expiry/processing", NeedsNothing,
 			"An expired PROCESSING record whose lease is over is replaced: attempt 1, not a take-over.",

@@ -51,10 +51,11 @@ func newFlawed(sabotage func(f *flawed)) *flawed {
 }
 
 // pause lets everybody else go as far as they can. In a bubble of synctest the
-// clock moves only when nobody can go any further.
-func (f *flawed) pause() {
+// clock moves only when nobody can go any further, so those who pause overtake
+// each other in the order of their pauses, every time.
+func (f *flawed) pause(d time.Duration) {
 	f.mu.Unlock()
-	time.Sleep(1)
+	time.Sleep(d)
 	f.mu.Lock()
 }
 

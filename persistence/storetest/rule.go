@@ -79,7 +79,7 @@ type Planter interface {
 	Plant(ctx context.Context, r persistence.Record) error
 }
 
-// ErrNotApplicable is wrapped by the error of a check on a store that has not
+// ErrNotApplicable is wrapped by the error of a check on a store that lacks
 // what the rule needs, whether by its type or by an [errors.ErrUnsupported].
 var ErrNotApplicable = errors.New("storetest: the rule is not applicable")
 

@@ -17,7 +17,7 @@ var mishandled = []sabotage{
 		func(f *flawed) {
 			f.undecided = func(v persistence.Verdict) {
 				if v == persistence.Vacant {
-					f.pause()
+					f.pause(1)
 				}
 			}
 		},
@@ -28,8 +28,16 @@ var mishandled = []sabotage{
 		func(f *flawed) {
 			f.undecided = func(v persistence.Verdict) {
 				if v == persistence.Stale {
-					f.pause()
+					f.pause(2)
 				}
+			}
+			f.complete = func(ctx context.Context, l lease, o outcome) error {
+				f.pause(1)
+				return f.right.Complete(ctx, l, o)
+			}
+			f.release = func(ctx context.Context, l lease) error {
+				f.pause(1)
+				return f.right.Release(ctx, l)
 			}
 		},
 	},
@@ -37,9 +45,13 @@ var mishandled = []sabotage{
 		"complete reads, then writes",
 		[]string{"race/complete"},
 		func(f *flawed) {
+			f.acquire = func(ctx context.Context, c claim) (record, error) {
+				f.pause(1)
+				return f.judgeAndWrite(ctx, c)
+			}
 			f.complete = func(ctx context.Context, l lease, o outcome) error {
 				r := f.find(l.Key)
-				f.pause()
+				f.pause(2)
 				if r.Owner == l.Owner && r.Status == persistence.StatusProcessing && ctx.Err() == nil && o.Check() == nil {
 					f.right.Put(r)
 				}
@@ -51,9 +63,13 @@ var mishandled = []sabotage{
 		"release reads, then deletes",
 		[]string{"race/release"},
 		func(f *flawed) {
+			f.acquire = func(ctx context.Context, c claim) (record, error) {
+				f.pause(1)
+				return f.judgeAndWrite(ctx, c)
+			}
 			f.release = func(ctx context.Context, l lease) error {
 				r := f.find(l.Key)
-				f.pause()
+				f.pause(2)
 				if r.Owner == l.Owner && r.Status == persistence.StatusProcessing && len(r.Steps) == 0 && ctx.Err() == nil && l.Check() == nil {
 					f.right.Delete(l.Key)
 					return nil
@@ -68,7 +84,7 @@ var mishandled = []sabotage{
 		func(f *flawed) {
 			f.checkpoint = func(ctx context.Context, l lease, step string, output []byte) error {
 				r := f.find(l.Key)
-				f.pause()
+				f.pause(1)
 				if r.Owner == l.Owner && r.Status == persistence.StatusProcessing && ctx.Err() == nil {
 					f.right.Put(r)
 				}
