@@ -27,6 +27,12 @@ var sampleValues = attrs{
 
 var sampleNames = map[string]string{"#n": "n", "#status": "status", "#dotted": "m.a", "#id": "id", "#m": "m", "#l": "l"}
 
+// Conditions beyond the limits of the language.
+var (
+	tooLong           = "n = :n" + strings.Repeat(" OR n = :n", 500)
+	tooManyCandidates = "n IN (:n" + strings.Repeat(",:n", 100) + ")"
+)
+
 // verdict of a condition.
 type verdict string
 
@@ -179,8 +185,8 @@ var conditionBehaviours = func() []behaviour {
 		{"n BETWEEN :n AND :s", "Invalid ConditionExpression: The BETWEEN operator requires same data type for lower and upper bounds; lower bound operand: AttributeValue: {N:5}, upper bound operand: AttributeValue: {S:hel}"},
 		{"n = n", "Invalid ConditionExpression: The first operand must be distinct from the remaining operands for this operator or function; operator: =, first operand: [n]"},
 		{"contains(s, s)", "Invalid ConditionExpression: The first operand must be distinct from the remaining operands for this operator or function; operator: contains, first operand: [s]"},
-		{"n = :n" + strings.Repeat(" OR n = :n", 500), "Invalid ConditionExpression: Expression size has exceeded the maximum allowed size; expression size: 5006"},
-		{"n IN (:n" + strings.Repeat(",:n", 100) + ")", "Invalid ConditionExpression: The IN operator is provided with too many operands; number of operands: 101"},
+		{tooLong, "Invalid ConditionExpression: Expression size has exceeded the maximum allowed size; expression size: 5006"},
+		{tooManyCandidates, "Invalid ConditionExpression: The IN operator is provided with too many operands; number of operands: 101"},
 	} {
 		list = append(list, behaviour{"condition " + abbreviated(c.expression), func(ctx context.Context, at *endpoint) error {
 			return at.evaluate(ctx, c.expression, c.want)

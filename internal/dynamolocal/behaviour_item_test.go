@@ -147,7 +147,7 @@ var keyBehaviours = func() []behaviour {
 	}
 	return append(list, behaviour{"sort key of more than 1024 bytes", func(ctx context.Context, at *endpoint) error {
 		name := at.hashed + "-text"
-		_, err := at.CreateTable(ctx, &dynamodb.CreateTableInput{
+		err := at.create(ctx, &dynamodb.CreateTableInput{
 			TableName:            &name,
 			BillingMode:          types.BillingModePayPerRequest,
 			AttributeDefinitions: []types.AttributeDefinition{{AttributeName: aws.String("id"), AttributeType: "S"}, {AttributeName: aws.String("sk"), AttributeType: "S"}},
@@ -347,7 +347,7 @@ var itemBehaviours = []behaviour{
 		return at.refusal(err, invalidRequest, "Can not use both expression and non-expression parameters in the same request: "+
 			"Non-expression parameters: {Expected} Expression parameters: {ConditionExpression}")
 	}},
-	{"an item has sk most 400 KB with its names", func(ctx context.Context, at *endpoint) error {
+	{"an item has at most 400 KB with its names", func(ctx context.Context, at *endpoint) error {
 		const limit, rest = 409600, len("id") + len("size") + len("v")
 		fits := attrs{"id": S("size"), "v": S(strings.Repeat("x", limit-rest))}
 		if err := at.put(ctx, fits); err != nil {

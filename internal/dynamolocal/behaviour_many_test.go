@@ -313,7 +313,10 @@ var tableBehaviours = []behaviour{
 		if _, err := at.DeleteTable(ctx, &dynamodb.DeleteTableInput{TableName: &name}); err != nil {
 			return err
 		}
-		_, err := at.DescribeTable(ctx, &dynamodb.DescribeTableInput{TableName: &name})
+		var err error
+		for err == nil {
+			_, err = at.DescribeTable(ctx, &dynamodb.DescribeTableInput{TableName: &name})
+		}
 		return at.refusal(err, "ResourceNotFoundException", "Requested resource not found: Table: "+name+" not found")
 	}},
 	{"tables are listed in pages", func(ctx context.Context, at *endpoint) error {
@@ -333,15 +336,20 @@ var tableBehaviours = []behaviour{
 		}
 		return nil
 	}},
+	{"a provisioned table needs its capacity", func(ctx context.Context, at *endpoint) error {
+		_, err := at.CreateTable(ctx, &dynamodb.CreateTableInput{
+			TableName: aws.String("no-capacity"), BillingMode: "PROVISIONED",
+			AttributeDefinitions: []types.AttributeDefinition{{AttributeName: aws.String("id"), AttributeType: "S"}},
+			KeySchema:            []types.KeySchemaElement{{AttributeName: aws.String("id"), KeyType: "HASH"}},
+		})
+		return at.refusal(err, invalidRequest, "One or more parameter values were invalid: ReadCapacityUnits and WriteCapacityUnits must both be specified when BillingMode is PROVISIONED")
+	}},
 	{"table definitions are checked", func(ctx context.Context, at *endpoint) error {
 		id := []types.AttributeDefinition{{AttributeName: aws.String("id"), AttributeType: "S"}}
 		hash := []types.KeySchemaElement{{AttributeName: aws.String("id"), KeyType: "HASH"}}
 		for want, in := range map[string]*dynamodb.CreateTableInput{
 			"1 validation error detected: Value 'ab' at 'tableName' failed to satisfy constraint: Member must have length greater than or equal to 3": {
 				TableName: aws.String("ab"), AttributeDefinitions: id, KeySchema: hash, BillingMode: "PAY_PER_REQUEST",
-			},
-			"One or more parameter values were invalid: ReadCapacityUnits and WriteCapacityUnits must both be specified when BillingMode is PROVISIONED": {
-				TableName: aws.String("no-capacity"), AttributeDefinitions: id, KeySchema: hash,
 			},
 			"1 validation error detected: Value 'X' at 'attributeDefinitions.1.member.attributeType' failed to satisfy constraint: Member must satisfy enum value set: [B, N, S]": {
 				TableName: aws.String("no-type"), KeySchema: hash, BillingMode: "PAY_PER_REQUEST",
@@ -431,15 +439,6 @@ var capacityBehaviours = func() []behaviour {
 			if err != nil {
 				return err
 			}
-			out, err := at.TransactWriteItems(ctx, &dynamodb.TransactWriteItemsInput{
-				TransactItems: []types.TransactWriteItem{at.checkAction("capacity", "attribute_exists(id)")}, ReturnConsumedCapacity: "TOTAL",
-			})
-			if err != nil {
-				return err
-			}
-			if err := expect("a transaction", &out.ConsumedCapacity[0], 2*c.write); err != nil {
-				return err
-			}
 			deleted, err := at.DeleteItem(ctx, &dynamodb.DeleteItemInput{TableName: &at.hashed, Key: attrs{"id": id}, ReturnConsumedCapacity: "TOTAL"})
 			if err != nil {
 				return err
@@ -448,6 +447,28 @@ var capacityBehaviours = func() []behaviour {
 				return err
 			}
 			return errors.Join(get(true, 1), get(false, 0.5))
+		}})
+		list = append(list, behaviour{fmt.Sprintf("capacity of a transaction on %d bytes", c.bytes), func(ctx context.Context, at *endpoint) error {
+			id := "capacity tx"
+			if err := at.put(ctx, attrs{"id": S(id), "v": S(strings.Repeat("x", c.bytes-len("id")-len(id)-len("v")))}); err != nil {
+				return err
+			}
+			written, err := at.TransactWriteItems(ctx, &dynamodb.TransactWriteItemsInput{
+				TransactItems: []types.TransactWriteItem{at.checkAction(id, "attribute_exists(id)")}, ReturnConsumedCapacity: "TOTAL",
+			})
+			if err != nil {
+				return err
+			}
+			read, err := at.TransactGetItems(ctx, &dynamodb.TransactGetItemsInput{
+				TransactItems: []types.TransactGetItem{{Get: &types.Get{TableName: &at.hashed, Key: attrs{"id": S(id)}}}}, ReturnConsumedCapacity: "TOTAL",
+			})
+			if err != nil {
+				return err
+			}
+			if w, r := written.ConsumedCapacity[0], read.ConsumedCapacity[0]; *w.WriteCapacityUnits != 2*c.write || *r.ReadCapacityUnits != 2*c.consistent {
+				return fmt.Errorf("writing costs %v, reading %v", *w.WriteCapacityUnits, *r.ReadCapacityUnits)
+			}
+			return nil
 		}})
 	}
 	return list

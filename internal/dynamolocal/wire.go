@@ -85,6 +85,9 @@ func (db *DB) answer(r *http.Request) (answer, error) {
 			return answer{}, err
 		}
 	}
+	if err := context.Cause(r.Context()); err != nil {
+		return answer{}, err // the caller has gone
+	}
 	x := db.exchange(r.Context(), r.Header.Get("X-Amz-Target"), body)
 	if x.broken != nil {
 		return answer{}, x.broken
