@@ -104,6 +104,9 @@ func (c *checker) follow(n node, in origin) (origin, error) {
 		if err != nil {
 			return origin{}, err
 		}
+		if n.kind == int(jmespath.ASTAndExpression) { // it is left only if that is false, which no multi-select is
+			left = origin{places: left.places, other: true}
+		}
 		right, err := c.walk(n.children[1], in)
 		return left.or(right), err
 	case int(jmespath.ASTNotExpression):

@@ -215,7 +215,7 @@ func TestMissingIsToldFromUnusable(t *testing.T) {
 	}
 	values := []string{
 		"n", "holds", "nulls", "[id, holds]", "[id, nulls]", "items[*]", "items[*].note", "items[?id == 'x'].note",
-		"map(&note, items)", "to_array(nulls)", "reverse(nulls)", "length(list)", "length(empty)", "id == 'b'", "type(absent)",
+		"map(&note, items)", "to_array(nulls)", "reverse(nulls)", "length(list)", "length(empty)", "id == 'b'", "type(absent)", "({\"null\": n} && holds)",
 	}
 	unusable := []string{
 		"powertools_json(text)", "powertools_json(two)", "powertools_json(n)", "powertools_json(items)", "powertools_json(surrogate)",
