@@ -1,13 +1,11 @@
 package selection
 
 import (
+	"errors"
 	"fmt"
 
 	"github.com/jmespath/go-jmespath"
 )
-
-// refusal makes the error of an expression that Compile does not accept.
-func refusal(format string, args ...any) error { return fmt.Errorf(format, args...) }
 
 // maxOrigins bounds what an expression may build from one payload:
 // [@, @] | [@, @] | … doubles at every pipe.
@@ -18,7 +16,6 @@ const maxOrigins = 1000
 type checker struct {
 	root    *place
 	calls   map[string]*call // by placeholder
-	placed  int              // placeholders met
 	ordered bool             // the expression compares the size of numbers
 	sorted  []*place         // arrays of the payload that sort_by reorders
 	indexed bool             // places of single elements are kept apart
@@ -36,10 +33,10 @@ func (c *checker) check(tree node) (origin, error) {
 		return origin{}, err
 	}
 	if !c.root.isRead() && len(c.calls) == 0 {
-		return origin{}, refusal("it reads nothing of the payload, so that all events would be one request")
+		return origin{}, errors.New("it reads nothing of the payload, so that all events would be one request")
 	}
 	if root := c.root; len(c.calls) > 0 && (root.uses > 0 || root.elements != nil || root.indexes != nil) {
-		return origin{}, refusal("beside a powertools_ function the payload can only be read by member names; name the members instead of using @, [ ] or *")
+		return origin{}, errors.New("beside a powertools_ function the payload can only be read by member names; name the members instead of using @, [ ] or *")
 	}
 	return result, nil
 }
@@ -48,7 +45,7 @@ func (c *checker) check(tree node) (origin, error) {
 func (c *checker) walk(n node, in origin) (origin, error) {
 	result, err := c.follow(n, in)
 	if err == nil && result.size(maxOrigins+1) > maxOrigins {
-		return origin{}, refusal("it builds too large a value")
+		return origin{}, errors.New("it builds too large a value")
 	}
 	return result, err
 }
@@ -77,7 +74,7 @@ func (c *checker) follow(n node, in origin) (origin, error) {
 		return c.walk(n.children[1], left)
 	case int(jmespath.ASTSlice):
 		if n.number == 0 {
-			return origin{}, refusal("the step of a slice is 0")
+			return origin{}, errors.New("the step of a slice is 0")
 		}
 		element, err := projected(in)
 		return origin{each: &element}, err
@@ -123,11 +120,11 @@ func (c *checker) follow(n node, in origin) (origin, error) {
 	case int(jmespath.ASTFunctionExpression):
 		return c.followFunction(n, in)
 	case int(jmespath.ASTValueProjection):
-		return origin{}, refusal("the values of an object (*) have no order; name its members")
+		return origin{}, errors.New("the values of an object (*) have no order; name its members")
 	case int(jmespath.ASTExpRef):
-		return origin{}, refusal("&expression can only be an argument of a function that takes one")
+		return origin{}, errors.New("&expression can only be an argument of a function that takes one")
 	}
-	return origin{}, refusal("syntax error: the parser cannot read a part of it")
+	return origin{}, errors.New("syntax error: the parser cannot read a part of it")
 }
 
 // inspect walks an expression whose value the engine looks at. If that is a
@@ -144,7 +141,7 @@ func (c *checker) inspect(n node, in origin) (origin, error) {
 // a part is missing.
 func projected(list origin) (origin, error) {
 	if list.lists != nil {
-		return origin{}, refusal("a projection over a multi-select list leaves out its missing parts; select the parts without it")
+		return origin{}, errors.New("a projection over a multi-select list leaves out its missing parts; select the parts without it")
 	}
 	return list.element(), nil
 }
@@ -177,7 +174,7 @@ func (c *checker) followMultiSelect(n node, in origin) (origin, error) {
 		}
 		part.part = true
 		if _, twice := members[child.name]; twice && n.kind == int(jmespath.ASTMultiSelectHash) {
-			return origin{}, refusal("a multi-select hash names %q twice", child.name)
+			return origin{}, fmt.Errorf("a multi-select hash names %q twice", child.name)
 		}
 		members[child.name] = part
 		list = append(list, part)
@@ -191,9 +188,8 @@ func (c *checker) followMultiSelect(n node, in origin) (origin, error) {
 // place puts the result of a call where its placeholder stands, which must be
 // where the engine evaluates it on the root: only there is it known.
 func (c *checker) place(call *call, in origin) (origin, error) {
-	c.placed++
 	if !in.is(c.root) {
-		return origin{}, refusal(`%s cannot stand behind "." or "|" or inside a projection, filter or &expression, for it is evaluated once on the whole payload; `+
+		return origin{}, fmt.Errorf(`%s cannot stand behind "." or "|" or inside a projection, filter or &expression, for it is evaluated once on the whole payload; `+
 			"write the path into its argument, as in powertools_json(detail.body).id", call.text)
 	}
 	return origin{places: []*place{call.result}}, nil
@@ -214,4 +210,4 @@ func (c *checker) checkSorted() error {
 	return nil
 }
 
-var errSortsShared = refusal("sort_by reorders the array it is given, which another part of the expression would see; let it sort a new list, as in sort_by(items[*], &price)")
+var errSortsShared = errors.New("sort_by reorders the array it is given, which another part of the expression would see; let it sort a new list, as in sort_by(items[*], &price)")

@@ -22,16 +22,16 @@ const maxLength = 8 << 10
 func Compile(text string) (*Selection, error) {
 	switch {
 	case len(text) > maxLength:
-		return nil, refusal("it is longer than %d bytes", maxLength)
+		return nil, fmt.Errorf("it is longer than %d bytes", maxLength)
 	case !utf8.ValidString(text):
-		return nil, refusal("it is not UTF-8")
+		return nil, errors.New("it is not UTF-8")
 	}
 	return compile(text)
 }
 
 func compile(text string) (*Selection, error) {
 	if strings.Trim(text, " \t\r\n") == "" {
-		return nil, refusal("it is empty")
+		return nil, errors.New("it is empty")
 	}
 	tree, err := parse(text)
 	if err != nil {
@@ -99,10 +99,10 @@ func checkLiterals(text string) error {
 			continue
 		}
 		if _, err := canonicaljson.Append(nil, []byte(written)); err != nil {
-			return refusal("literal %s: %v", text[t.start:t.end], err)
+			return fmt.Errorf("literal %s: %v", text[t.start:t.end], err)
 		}
 		if err := checkNumbers(written); err != nil {
-			return refusal("literal %s: %v", text[t.start:t.end], err)
+			return fmt.Errorf("literal %s: %v", text[t.start:t.end], err)
 		}
 	}
 	return nil
@@ -143,14 +143,11 @@ func exactNumber(text []byte) (any, error) {
 // replaceCalls puts a placeholder for each call of a powertools_ function. Equal
 // calls share one.
 func replaceCalls(text string) (rewritten string, calls []*call, err error) {
-	prefix := "call_"
-	for strings.Contains(text, prefix) {
-		prefix += "_"
-	}
+	tokens := tokenize(text)
+	prefix := unusedPrefix(text, tokens)
 	var out strings.Builder
 	copied := 0
 	known := make(map[string]*call)
-	tokens := tokenize(text)
 	for i := 0; i < len(tokens)-1; i++ {
 		t, open := tokens[i], tokens[i+1]
 		function := text[t.start:t.end]
@@ -184,4 +181,20 @@ func replaceCalls(text string) (rewritten string, calls []*call, err error) {
 	}
 	out.WriteString(text[copied:])
 	return out.String(), calls, nil
+}
+
+// unusedPrefix returns an identifier with which no name in the expression begins,
+// also none that is spelled with escapes.
+func unusedPrefix(text string, tokens []token) string {
+	names := []byte(text)
+	for _, t := range tokens {
+		if t.kind == quotedIdentifier {
+			names, _ = canonicaljson.Append(names, []byte(text[t.start:t.end])) // checkLiterals has let it pass
+		}
+	}
+	prefix := "call_"
+	for bytes.Contains(names, []byte(prefix)) {
+		prefix += "_"
+	}
+	return prefix
 }

@@ -1,6 +1,10 @@
 package selection
 
-import "github.com/jmespath/go-jmespath"
+import (
+	"fmt"
+
+	"github.com/jmespath/go-jmespath"
+)
 
 // A parameter of a function takes a value or an &expression.
 type parameter int
@@ -88,19 +92,19 @@ func reordered(arguments []origin) origin {
 func checkFunctions(n node) error {
 	if n.kind == int(jmespath.ASTFunctionExpression) {
 		if n.name == "keys" || n.name == "values" {
-			return refusal("%s() has no stable order; name the members of the object", n.name)
+			return fmt.Errorf("%s() has no stable order; name the members of the object", n.name)
 		}
 		f, known := functions[n.name]
 		if !known {
-			return refusal("there is no function %s()", n.name)
+			return fmt.Errorf("there is no function %s()", n.name)
 		}
 		if len(n.children) < len(f.parameters) || len(n.children) > len(f.parameters) && !f.variadic {
-			return refusal("%s() takes %d arguments, not %d", n.name, len(f.parameters), len(n.children))
+			return fmt.Errorf("%s() takes %d arguments, not %d", n.name, len(f.parameters), len(n.children))
 		}
 		for i, argument := range n.children {
 			p := f.parameters[min(i, len(f.parameters)-1)]
 			if isReference := argument.kind == int(jmespath.ASTExpRef); isReference != (p == takesExpression) {
-				return refusal("argument %d of %s() must be %s", i+1, n.name, [...]string{takesValue: "a value, not an &expression", takesExpression: "an &expression"}[p])
+				return fmt.Errorf("argument %d of %s() must be %s", i+1, n.name, [...]string{takesValue: "a value, not an &expression", takesExpression: "an &expression"}[p])
 			}
 		}
 	}

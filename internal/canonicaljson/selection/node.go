@@ -1,6 +1,8 @@
 package selection
 
 import (
+	"errors"
+	"fmt"
 	"reflect"
 
 	"github.com/jmespath/go-jmespath"
@@ -20,12 +22,12 @@ type node struct {
 func parse(expression string) (_ node, err error) {
 	defer func() {
 		if p := recover(); p != nil {
-			err = refusal("syntax error: the parser cannot read it")
+			err = errors.New("syntax error: the parser cannot read it")
 		}
 	}()
 	tree, err := jmespath.NewParser().Parse(expression)
 	if err != nil {
-		return node{}, refusal("%w", err)
+		return node{}, fmt.Errorf("%w", err)
 	}
 	return mirror(reflect.ValueOf(tree)), nil
 }

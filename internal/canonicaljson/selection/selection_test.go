@@ -284,6 +284,8 @@ func TestOnlyWhatIsReadIsJudged(t *testing.T) {
 		{"JSON in a string, broken", "powertools_json(b).id", `{"b":"{\"id\":1"}`, "error: powertools_json(b)"},
 		{"JSON in a string, two documents", "powertools_json(b).id", `{"b":"{\"id\":1} {}"}`, "error: more than one"},
 		{"JSON in a string, a repeated name", "powertools_json(b).id", `{"b":"{\"id\":1,\"id\":2}"}`, "error: duplicate"},
+		{"a placeholder's name in the expression", `[powertools_json(b), call_0]`, `{"b":"1","call_0":3}`, `[1,3]`},
+		{"a placeholder's name in the expression, with an escape", `[powertools_json(b), "call\u005f0"]`, `{"b":"1","call_0":3}`, `[1,3]`},
 		{"a placeholder's name in the payload", "[powertools_json(b), a]", `{"b":"1","a":2,"call_0":3}`, `[1,2]`},
 	} {
 		t.Run(c.name, func(t *testing.T) {
