@@ -25,8 +25,10 @@ var commands = []command{
 }
 
 func main() {
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	// The first signal ends the command in order; a second one ends the process.
+	// A reader or terminal that is gone must not keep a command from ending in order.
+	ctx, _ := signal.NotifyContext(context.Background(), syscall.SIGPIPE, syscall.SIGHUP)
+	// The first of these ends the command in order; a second one ends the process.
+	ctx, stop := signal.NotifyContext(ctx, os.Interrupt, syscall.SIGTERM)
 	context.AfterFunc(ctx, stop)
 	os.Exit(run(ctx, os.Args[1:], os.Stdout, os.Stderr))
 }

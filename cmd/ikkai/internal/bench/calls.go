@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"crypto/rand"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"strconv"
@@ -28,10 +27,11 @@ type Call struct {
 	Requests int           `json:"requests"`
 	P50      time.Duration `json:"p50_ns"`
 	P99      time.Duration `json:"p99_ns"`
-	// Bare names the bare call this one is measured against, and Ratio is how
-	// many times as long it takes at p50. Empty and 0 for the bare calls.
-	Bare  string  `json:"bare,omitempty"`
-	Ratio float64 `json:"ratio,omitempty"`
+	// AgainstBare and AgainstSame are how many times as long it takes at p50 as
+	// the bare calls, and as the same requests sent by hand; 0 where there is
+	// nothing to measure against.
+	AgainstBare float64 `json:"against_bare,omitempty"`
+	AgainstSame float64 `json:"against_same,omitempty"`
 }
 
 const (
@@ -39,6 +39,8 @@ const (
 	eventBytes  = 1 << 10
 	// warmUp rounds are not counted: they open connections and grow heaps.
 	warmUp = 200
+	// lambdaTimeout is Lambda's longest.
+	lambdaTimeout = 15 * time.Minute
 )
 
 // measureCalls measures the calls by turns and returns the endpoint's name too.
@@ -47,7 +49,7 @@ func measureCalls(ctx context.Context, options Options) (endpoint string, calls 
 	if err != nil {
 		return "", nil, err
 	}
-	defer stop()
+	defer func() { err = errors.Join(err, stop()) }()
 	table := "ikkai-bench-" + rand.Text()
 	store, err := newStore(ctx, client, table)
 	if err != nil {
@@ -61,7 +63,14 @@ func measureCalls(ctx context.Context, options Options) (endpoint string, calls 
 	if err != nil {
 		return "", nil, err
 	}
-	c := contest{bare: bareCalls{client, table}, toolkit: kit}
+	same, err := recordRequests(ctx, client, table)
+	if err != nil {
+		return "", nil, err
+	}
+	// Lambda's contexts have a deadline, which costs every request a little.
+	ctx, cancel := context.WithTimeout(ctx, lambdaTimeout)
+	defer cancel()
+	c := contest{bare: bareCalls{client, table}, same: same, toolkit: kit}
 	for n := range warmUp + options.Rounds {
 		if n == warmUp {
 			c.reset()
@@ -84,73 +93,79 @@ func newStore(ctx context.Context, client *dynamodb.Client, table string) (*dyna
 // contest holds what was measured so far.
 type contest struct {
 	bare    bareCalls
+	same    *sameRequests
 	toolkit toolkit
 
-	putUpdate, firstRun, failingPut, replay, cached latencies
+	barePutUpdate, samePutUpdate, firstRun latencies
+	bareFailing, sameFailing, replay       latencies
+	cached                                 latencies
 }
 
 func (c *contest) reset() {
-	*c = contest{bare: c.bare, toolkit: c.toolkit}
+	*c = contest{bare: c.bare, same: c.same, toolkit: c.toolkit}
 }
 
 // round measures each call once, under keys of its own. Who begins changes from
-// round to round, because the first of two like calls finds colder caches.
+// round to round, because the first of several like calls finds colder caches.
 func (c *contest) round(ctx context.Context, n int) error {
 	id := strconv.Itoa(n)
 	event := payment(id, eventBytes)
-	first := []func() error{
-		func() error {
-			return c.putUpdate.time(func() error { return c.bare.putUpdate(ctx, id) })
-		},
-		func() error {
-			return c.firstRun.time(func() error { return c.toolkit.call(ctx, c.toolkit.stored, event) })
-		},
-	}
-	again := []func() error{
-		func() error {
-			return c.failingPut.time(func() error { return c.bare.failingPut(ctx, id) })
-		},
-		func() error {
-			return c.replay.time(func() error { return c.toolkit.call(ctx, c.toolkit.stored, event) })
-		},
-	}
-	for _, pair := range [][]func() error{first, again} {
-		for i := range pair {
-			if err := pair[(n+i)%len(pair)](); err != nil {
-				return err
-			}
-		}
-	}
-	if err := c.toolkit.call(ctx, c.toolkit.cached, event); err != nil {
+	stored := func() error { return c.toolkit.call(ctx, c.toolkit.stored, event) }
+	cached := func() error { return c.toolkit.call(ctx, c.toolkit.cached, event) }
+	err := byTurns(n,
+		turn{&c.barePutUpdate, func() error { return c.bare.putUpdate(ctx, id) }},
+		turn{&c.samePutUpdate, func() error { return c.same.putUpdate(ctx, id) }},
+		turn{&c.firstRun, stored})
+	if err != nil {
 		return err
 	}
-	return c.cached.time(func() error { return c.toolkit.call(ctx, c.toolkit.cached, event) })
+	err = byTurns(n,
+		turn{&c.bareFailing, func() error { return c.bare.failingPut(ctx, id) }},
+		turn{&c.sameFailing, func() error { return c.same.failingPut(ctx, id) }},
+		turn{&c.replay, stored})
+	if err != nil {
+		return err
+	}
+	if err := cached(); err != nil { // fills the cache
+		return err
+	}
+	return byTurns(n, turn{&c.cached, cached})
 }
 
-func (l *latencies) time(call func() error) error {
-	started := time.Now()
-	err := call()
-	*l = append(*l, time.Since(started))
-	return err
+// turn is one call and where its duration goes.
+type turn struct {
+	to   *latencies
+	call func() error
+}
+
+// byTurns measures calls one after another, beginning with the n-th.
+func byTurns(n int, turns ...turn) error {
+	for i := range turns {
+		t := turns[(n+i)%len(turns)]
+		started := time.Now()
+		if err := t.call(); err != nil {
+			return err
+		}
+		*t.to = append(*t.to, time.Since(started))
+	}
+	return nil
 }
 
 func (c *contest) calls() []Call {
-	const putUpdate, failingPut = "bare PutItem + UpdateItem", "bare PutItem that fails, ALL_OLD"
-	bare := map[string]latencies{putUpdate: c.putUpdate, failingPut: c.failingPut}
-	call := func(name string, requests int, l latencies, against string) Call {
-		measured := Call{Name: name, Requests: requests, P50: l.quantile(0.50), P99: l.quantile(0.99), Bare: against}
-		if against != "" {
-			measured.Ratio = float64(measured.P50) / float64(bare[against].quantile(0.50))
-		}
-		return measured
+	call := func(name string, requests int, l latencies) Call {
+		return Call{Name: name, Requests: requests, P50: l.quantile(0.50), P99: l.quantile(0.99)}
 	}
-	return []Call{
-		call(putUpdate, 2, c.putUpdate, ""),
-		call("toolkit, first run", 2, c.firstRun, putUpdate),
-		call(failingPut, 1, c.failingPut, ""),
-		call("toolkit, replay", 1, c.replay, failingPut),
-		call("toolkit, replay from the cache", 0, c.cached, ""),
-	}
+	bare, failing := call("bare PutItem + UpdateItem", 2, c.barePutUpdate), call("bare PutItem that fails", 1, c.bareFailing)
+	same, sameFailing := call("toolkit's requests sent by hand", 2, c.samePutUpdate), call("toolkit's request sent by hand", 1, c.sameFailing)
+	first, replay := call("toolkit, first run", 2, c.firstRun), call("toolkit, replay", 1, c.replay)
+	same.AgainstBare, sameFailing.AgainstBare = ratio(same, bare), ratio(sameFailing, failing)
+	first.AgainstBare, replay.AgainstBare = ratio(first, bare), ratio(replay, failing)
+	first.AgainstSame, replay.AgainstSame = ratio(first, same), ratio(replay, sameFailing)
+	return []Call{bare, same, first, failing, sameFailing, replay, call("toolkit, replay from the cache", 0, c.cached)}
+}
+
+func ratio(measured, against Call) float64 {
+	return float64(measured.P50) / float64(max(1, against.P50))
 }
 
 // result is what every call stores or replays.
@@ -195,15 +210,20 @@ func (b bareCalls) putUpdate(ctx context.Context, id string) error {
 }
 
 func (b bareCalls) failingPut(ctx context.Context, id string) error {
+	return storedResult(b.put(ctx, id))
+}
+
+// storedResult makes sure that a PutItem failed and brought the result back.
+func storedResult(err error) error {
 	var failed *types.ConditionalCheckFailedException
-	switch err := b.put(ctx, id); {
+	switch {
 	case err == nil:
-		return errors.New("a bare PutItem found no item of the first one")
+		return errors.New("a second PutItem did not fail")
 	case !errors.As(err, &failed):
 		return err
 	}
 	if stored, ok := failed.Item["result"].(*types.AttributeValueMemberS); !ok || stored.Value != string(result) {
-		return errors.New("a bare PutItem got another item than the one stored")
+		return errors.New("a failed PutItem brought back something else than the result")
 	}
 	return nil
 }
@@ -215,26 +235,31 @@ type toolkit struct {
 }
 
 func newToolkit(store persistence.Store) (toolkit, error) {
-	handler := func(store persistence.Store) (lambda.Handler, error) {
-		guard, err := idempotent.New(store, idempotent.Config{
-			Operation: "payment",
-			Key:       idempotency.MustJMESPath("payment_id"),
-		})
-		if err != nil {
-			return nil, err
-		}
-		return guard.Handler(func(context.Context, json.RawMessage) (json.RawMessage, error) { return result, nil }), nil
-	}
-	stored, err := handler(store)
+	stored, err := newHandler(store)
 	if err != nil {
 		return toolkit{}, err
 	}
-	cached, err := handler(persistence.NewCached(store, persistence.CacheLimits{}))
-	if err != nil {
-		return toolkit{}, err
-	}
-	return toolkit{stored: stored, cached: cached}, nil
+	cached, err := newHandler(persistence.NewCached(store, persistence.CacheLimits{}))
+	return toolkit{stored: stored, cached: cached}, err
 }
+
+func newHandler(store persistence.Store) (lambda.Handler, error) {
+	guard, err := idempotent.New(store, idempotent.Config{
+		Operation: "payment",
+		Key:       idempotency.MustJMESPath("payment_id"),
+	})
+	if err != nil {
+		return nil, err
+	}
+	return guard.Handler(receipts{}), nil
+}
+
+// receipts is a handler that does nothing but answer, so that what is measured is
+// the toolkit. It takes raw bytes: decoding events is every function's own.
+type receipts struct{}
+
+// Invoke implements [lambda.Handler].
+func (receipts) Invoke(context.Context, []byte) ([]byte, error) { return result, nil }
 
 func (t toolkit) call(ctx context.Context, handler lambda.Handler, event []byte) error {
 	answer, err := handler.Invoke(ctx, event)

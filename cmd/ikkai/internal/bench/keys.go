@@ -140,7 +140,7 @@ func (w keyWork) measure(expression *idempotency.Expression, size int) (Key, err
 
 func cost(operation func() error) (Cost, error) {
 	var failed error
-	measured := testing.Benchmark(func(b *testing.B) {
+	measured := testing.Benchmark(func(b *testing.B) { //nolint:thelper // it is no helper of another one
 		b.ReportAllocs()
 		for b.Loop() {
 			if err := operation(); err != nil {

@@ -20,9 +20,9 @@ func (r Report) WriteJSON(w io.Writer) error {
 func (r Report) WriteMarkdown(w io.Writer) error {
 	fmt.Fprintf(w, "%s/%s, %d cores, %s\n\n", r.Machine.OS, r.Machine.Arch, r.Machine.Cores, r.Machine.Go)
 	fmt.Fprintf(w, "## Calls\n\n%s; results of %s; %d rounds, each call by turns.\n\n", r.Endpoint, bytesText(r.ResultBytes), r.Rounds)
-	calls := newTable("call", "requests", "p50", "p99", "p50 against bare")
+	calls := newTable("call", "requests", "p50", "p99", "p50 against bare", "against the same requests")
 	for _, c := range r.Calls {
-		calls.row(c.Name, fmt.Sprint(c.Requests), durationText(c.P50), durationText(c.P99), ratioText(c.Ratio))
+		calls.row(c.Name, fmt.Sprint(c.Requests), durationText(c.P50), durationText(c.P99), ratioText(c.AgainstBare), ratioText(c.AgainstSame))
 	}
 	if err := calls.write(w); err != nil {
 		return err
@@ -97,7 +97,7 @@ func bytesText(n int) string {
 	}
 }
 
-// ratioText leaves the cell of a bare call empty.
+// ratioText leaves a cell empty where there is nothing to compare.
 func ratioText(ratio float64) string {
 	if ratio == 0 {
 		return ""

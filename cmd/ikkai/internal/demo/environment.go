@@ -35,7 +35,7 @@ type environment struct {
 // else, so that the user's own AWS settings stay out of it. An environment that
 // could not be started is stopped like any other.
 func (e *environment) start(ctx context.Context, programs programs, variables map[string]string, logs string) error {
-	events, runtime, err := freeAddresses()
+	events, runtime, err := freeAddresses(ctx)
 	if err != nil {
 		return err
 	}
@@ -45,7 +45,8 @@ func (e *environment) start(ctx context.Context, programs programs, variables ma
 	}
 	defer log.Close() // the process has it by then
 	e.url = "http://" + events + "/2015-03-31/functions/function/invocations"
-	rie := exec.Command(programs.emulator,
+	// Not ended by ctx but by stop, in order.
+	rie := exec.CommandContext(context.WithoutCancel(ctx), programs.emulator, //nolint:gosec // built by the demo itself
 		"--runtime-interface-emulator-address", events,
 		"--runtime-api-address", runtime,
 		"--log-level", "warn",
@@ -61,7 +62,7 @@ func (e *environment) start(ctx context.Context, programs programs, variables ma
 	e.process, e.ended = rie.Process, make(chan struct{})
 	go func() {
 		defer close(e.ended)
-		rie.Wait() // how it ended is of no interest; that it did is
+		_ = rie.Wait() // how it ended is of no interest; that it did is
 	}()
 	if err := e.listening(ctx, events); err != nil {
 		return fmt.Errorf("start %s: %w (log: %s)", e.name, err, log.Name())
@@ -71,10 +72,11 @@ func (e *environment) start(ctx context.Context, programs programs, variables ma
 
 // freeAddresses returns two loopback addresses with ports that are free. The
 // emulator has no way to choose its ports by itself.
-func freeAddresses() (first, second string, err error) {
+func freeAddresses(ctx context.Context) (first, second string, err error) {
+	var config net.ListenConfig
 	var addresses [2]string
 	for i := range addresses {
-		listener, err := net.Listen("tcp", "127.0.0.1:0")
+		listener, err := config.Listen(ctx, "tcp", "127.0.0.1:0")
 		if err != nil {
 			return "", "", err
 		}
@@ -134,15 +136,11 @@ func (e *environment) stop() error {
 	if e.process == nil {
 		return nil
 	}
-	if err := e.process.Signal(syscall.SIGTERM); err != nil && !errors.Is(err, os.ErrProcessDone) {
-		e.process.Kill()
-	}
+	told := e.process.Signal(syscall.SIGTERM) // an error if it has ended already
 	select {
 	case <-e.ended:
 		return nil
 	case <-time.After(3 * time.Second):
-		e.process.Kill()
-		<-e.ended
-		return fmt.Errorf("%s did not end when told to and was killed", e.name)
+		return errors.Join(fmt.Errorf("%s did not end when told to and was killed", e.name), told, e.process.Kill())
 	}
 }

@@ -20,7 +20,7 @@ func NewJSONLines(w io.Writer) *JSONLines {
 
 // Preparing implements [Narrator].
 func (j *JSONLines) Preparing(what string) {
-	j.encoder.Encode(struct {
+	j.line(struct {
 		Type string `json:"type"`
 		What string `json:"what"`
 	}{"preparing", what})
@@ -28,7 +28,7 @@ func (j *JSONLines) Preparing(what string) {
 
 // Scene implements [Narrator].
 func (j *JSONLines) Scene(scene Scene) {
-	j.encoder.Encode(struct {
+	j.line(struct {
 		Type string `json:"type"`
 		Scene
 	}{"scene", scene})
@@ -36,7 +36,7 @@ func (j *JSONLines) Scene(scene Scene) {
 
 // Beat implements [Narrator].
 func (j *JSONLines) Beat(beat Beat) {
-	j.encoder.Encode(struct {
+	j.line(struct {
 		Type string `json:"type"`
 		Beat
 	}{"beat", beat})
@@ -44,7 +44,7 @@ func (j *JSONLines) Beat(beat Beat) {
 
 // Promise implements [Narrator].
 func (j *JSONLines) Promise(promise Promise) {
-	j.encoder.Encode(struct {
+	j.line(struct {
 		Type string `json:"type"`
 		Kept bool   `json:"kept"`
 		Promise
@@ -53,8 +53,11 @@ func (j *JSONLines) Promise(promise Promise) {
 
 // Summary implements [Narrator].
 func (j *JSONLines) Summary(summary Summary) {
-	j.encoder.Encode(struct {
+	j.line(struct {
 		Type string `json:"type"`
 		Summary
 	}{"summary", summary})
 }
+
+// line writes one line. A reader that is gone ends the program by a signal.
+func (j *JSONLines) line(object any) { _ = j.encoder.Encode(object) }

@@ -54,7 +54,7 @@ type stage struct {
 
 // openStage starts the database and the environments.
 func openStage(ctx context.Context, programs programs, logs string) (*stage, error) {
-	if err := os.MkdirAll(logs, 0o755); err != nil {
+	if err := os.MkdirAll(logs, 0o750); err != nil {
 		return nil, err
 	}
 	s := &stage{logs: logs, db: dynamolocal.New(), environments: make(map[string]*environment)}
@@ -62,7 +62,8 @@ func openStage(ctx context.Context, programs programs, logs string) (*stage, err
 		return nil, err
 	}
 	s.db.ResetLog()
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	var config net.ListenConfig
+	listener, err := config.Listen(ctx, "tcp", "127.0.0.1:0")
 	if err != nil {
 		return nil, err
 	}
@@ -101,7 +102,7 @@ func (s *stage) serve(listener net.Listener, handler http.Handler) {
 	s.served = make(chan struct{})
 	go func() {
 		defer close(s.served)
-		s.server.Serve(listener)
+		_ = s.server.Serve(listener) // until it is closed
 	}()
 }
 

@@ -130,7 +130,7 @@ func (a Answer) String() string {
 		Title  string `json:"title"`
 		Detail string `json:"detail"`
 	}
-	json.Unmarshal([]byte(a.Body), &said) // a body that is not JSON says nothing here
+	_ = json.Unmarshal([]byte(a.Body), &said) // a body that is not JSON says nothing here
 	switch {
 	case said.ID != "":
 		return status + " " + shorten(said.ID, 40)

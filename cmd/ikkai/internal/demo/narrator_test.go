@@ -1,0 +1,110 @@
+package demo
+
+import (
+	"bytes"
+	"encoding/json"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// tell tells a short story in which a promise is kept and another one broken.
+func tell(n Narrator) {
+	n.Preparing("building")
+	n.Scene(Scene{Title: "A payment"})
+	n.Beat(Beat{
+		At: ms(1234), Took: ms(200), Environment: "env-1",
+		Sent:   Order{Key: "order-1", Amount: 1205},
+		Answer: Answer{Status: 201, Body: `{"id":"pay_1"}`},
+		Requests: []Request{
+			{Table: idempotencyTable, Operation: "PutItem", Write: 1},
+			{Table: paymentsTable, Operation: "PutItem", Write: 1},
+			{Table: idempotencyTable, Operation: "UpdateItem", Write: 1},
+		},
+	})
+	n.Promise(Promise{Text: "it is charged"})
+	n.Beat(Beat{
+		At: ms(2000), Environment: "env-2",
+		Sent:     Order{Key: "order-1", Amount: 1205},
+		Answer:   Answer{Status: 500, Failure: "Task timed out after 2.00 seconds"},
+		Requests: []Request{{Table: idempotencyTable, Operation: "PutItem", Error: "ConditionalCheckFailedException", Write: 1}},
+	})
+	n.Promise(Promise{Text: "it is replayed", Broken: []string{"env-2 answered 500 instead of 201"}})
+	n.Summary(Summary{
+		Took:    ms(2100),
+		Records: []Record{{Order: "order-1", Key: "payment#0123456789abcdef0123456789abcdef", Status: "COMPLETED", Attempt: 1}},
+		Charges: []Charges{{Order: "order-1", Charges: 1, Expected: 1}},
+		Requests: []RequestCount{
+			{Request: Request{Table: idempotencyTable, Operation: "PutItem", Error: "ConditionalCheckFailedException", Write: 3}, Count: 3},
+			{Request: Request{Table: paymentsTable, Operation: "GetItem", Read: 1.5}, Count: 2},
+		},
+		Promises: 2,
+		Broken:   []string{"it is replayed"},
+	})
+}
+
+func TestTimeline(t *testing.T) {
+	var got bytes.Buffer
+	tell(NewTimeline(&got, Palette{}))
+	want := `building …
+
+A payment
+    1.234 s  env-1  order-1  12.05 EUR  →  201 pay_1                                     PutItem, UpdateItem + 1 by the handler
+             ✓ it is charged
+    2.000 s  env-2  order-1  12.05 EUR  →  500 Task timed out after 2.00 seconds         PutItem ✗
+             ✗ NOT AS PROMISED: it is replayed
+               env-2 answered 500 instead of 201
+
+Records
+  order     idempotency_key            status      attempt   charges
+  order-1   payment#0123456789abcde…   COMPLETED   1         1
+
+Requests
+  table         request     count   read units   write units
+  idempotency   PutItem ✗   3       0            3
+  payments      GetItem     2       1.5          0
+  all                               1.5          3
+  ✗: its condition failed, and DynamoDB sent the record along
+
+1 of 2 promises broken, in 2.1s.
+`
+	if diff := cmp.Diff(want, got.String()); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func TestTimelineInColorsSaysTheSame(t *testing.T) {
+	var plain, colored bytes.Buffer
+	tell(NewTimeline(&plain, Palette{}))
+	tell(NewTimeline(&colored, ANSI))
+	stripped := strings.NewReplacer(ANSI.title, "", ANSI.faint, "", ANSI.good, "", ANSI.bad, "", ANSI.reset, "").Replace(colored.String())
+	if stripped == colored.String() {
+		t.Error("there are no colors")
+	}
+	if diff := cmp.Diff(plain.String(), stripped); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func TestJSONLines(t *testing.T) {
+	var got bytes.Buffer
+	tell(NewJSONLines(&got))
+	want := `{"type":"preparing","what":"building"}
+{"type":"scene","title":"A payment"}
+{"type":"beat","at_ms":1234,"took_ms":200,"environment":"env-1","sent":{"key":"order-1","amount":1205},"answer":{"status":201,"body":"{\"id\":\"pay_1\"}"},"requests":[{"table":"idempotency","operation":"PutItem","write_units":1},{"table":"payments","operation":"PutItem","write_units":1},{"table":"idempotency","operation":"UpdateItem","write_units":1}]}
+{"type":"promise","kept":true,"text":"it is charged"}
+{"type":"beat","at_ms":2000,"took_ms":0,"environment":"env-2","sent":{"key":"order-1","amount":1205},"answer":{"status":500,"failure":"Task timed out after 2.00 seconds"},"requests":[{"table":"idempotency","operation":"PutItem","error":"ConditionalCheckFailedException","write_units":1}]}
+{"type":"promise","kept":false,"text":"it is replayed","broken":["env-2 answered 500 instead of 201"]}
+{"type":"summary","took_ms":2100,"records":[{"order":"order-1","idempotency_key":"payment#0123456789abcdef0123456789abcdef","status":"COMPLETED","attempt":1,"expire_at":""}],"charges":[{"order":"order-1","charges":1,"expected":1}],"requests":[{"table":"idempotency","operation":"PutItem","error":"ConditionalCheckFailedException","write_units":3,"count":3},{"table":"payments","operation":"GetItem","read_units":1.5,"count":2}],"promises":2,"broken":["it is replayed"]}
+`
+	if diff := cmp.Diff(want, got.String()); diff != "" {
+		t.Error(diff)
+	}
+	for line := range strings.Lines(got.String()) {
+		var object struct{ Type string }
+		if err := json.Unmarshal([]byte(line), &object); err != nil || object.Type == "" {
+			t.Errorf("no object with a type: %s", line)
+		}
+	}
+}

@@ -1,0 +1,40 @@
+package main
+
+import (
+	"bytes"
+	"strings"
+	"testing"
+)
+
+func TestCalledWrongly(t *testing.T) {
+	tests := []struct {
+		name   string
+		args   []string
+		status int
+		stdout string // a part of it; "" for none at all
+		stderr string
+	}{
+		{"without a command", nil, 2, "", "usage: ikkai"},
+		{"with an unknown command", []string{"dmeo"}, 2, "", `no command "dmeo"`},
+		{"asking for help", []string{"--help"}, 0, "usage: ikkai", ""},
+		{"asking for help with a command", []string{"demo", "--help"}, 0, "", "-no-color"},
+		{"with an unknown flag", []string{"demo", "--colour"}, 2, "", "-colour"},
+		{"with an argument too many", []string{"bench", "fast"}, 2, "", `takes no argument "fast"`},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			var stdout, stderr bytes.Buffer
+			if got := run(t.Context(), test.args, &stdout, &stderr); got != test.status {
+				t.Errorf("the exit status is %d, want %d", got, test.status)
+			}
+			for _, output := range []struct{ name, got, want string }{
+				{"stdout", stdout.String(), test.stdout},
+				{"stderr", stderr.String(), test.stderr},
+			} {
+				if (output.got == "") != (output.want == "") || !strings.Contains(output.got, output.want) {
+					t.Errorf("%s is %q, want %q", output.name, output.got, output.want)
+				}
+			}
+		})
+	}
+}
