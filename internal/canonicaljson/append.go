@@ -82,8 +82,14 @@ func (w *writer) release() {
 	w.input = bytes.Buffer{}
 	w.dec.Reset(&w.input) // lets go of the caller's bytes
 	w.members = w.members[:0]
+	if cap(w.scratch) > maxKept {
+		w.scratch = nil
+	}
 	writers.Put(w)
 }
+
+// maxKept bounds the memory that a writer keeps for the next value.
+const maxKept = 64 << 10
 
 func (w *writer) appendValue(dst []byte) ([]byte, error) {
 	switch w.dec.PeekKind() {

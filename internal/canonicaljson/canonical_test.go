@@ -149,16 +149,27 @@ func TestDecodedTreesHaveTheTextOfTheirSource(t *testing.T) {
 
 func TestTreesThatAreNotJSONAreErrors(t *testing.T) {
 	for name, tree := range map[string]any{
-		"not a number":             math.NaN(),
-		"infinity":                 []any{math.Inf(1)},
-		"minus infinity":           map[string]any{"a": math.Inf(-1)},
-		"a string that is no text": "\xff",
-		"a name that is no text":   map[string]any{"\xff": 1.0},
-		"another type":             struct{}{},
-		"another type of number":   1,
+		"not a number":           math.NaN(),
+		"infinity":               []any{math.Inf(1)},
+		"minus infinity":         map[string]any{"a": math.Inf(-1)},
+		"another type":           struct{}{},
+		"another type of number": 1,
 	} {
 		if got, err := canonicaljson.AppendValue(nil, tree); err == nil {
 			t.Errorf("%s: canonical form %s; want an error", name, got)
+		}
+	}
+}
+
+func TestTextThatIsNotUnicodeIsToldApart(t *testing.T) {
+	for _, raw := range []string{`"\ud800"`, "\"\xff\"", `{"\udfff":1}`, "[{\"\xff\":1}]"} {
+		if got, err := canonicaljson.Append(nil, []byte(raw)); !errors.Is(err, canonicaljson.ErrText) {
+			t.Errorf("Append(%q) = %s, %v; want ErrText", raw, got, err)
+		}
+	}
+	for _, tree := range []any{"\xff", map[string]any{"\xff": 1.0}, []any{"\xed\xa0\x80"}} {
+		if got, err := canonicaljson.AppendValue(nil, tree); !errors.Is(err, canonicaljson.ErrText) {
+			t.Errorf("AppendValue(%q) = %s, %v; want ErrText", tree, got, err)
 		}
 	}
 }

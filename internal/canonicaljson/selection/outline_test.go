@@ -80,8 +80,17 @@ func TestLongStringsAreTakenOutAndPutBack(t *testing.T) {
 
 // An outline is smaller than the document by all the long strings in it.
 func TestOutlineIsShort(t *testing.T) {
-	r := &reader{document: []byte(`{"a":"` + strings.Repeat("a", 1<<20) + `","b":1}`)}
-	if got := r.outline(); !bytes.Equal(got, []byte(`{"a":"","b":1}`)) {
+	long := strings.Repeat("a", 2*probe)
+	r := &reader{document: []byte(`{"a":"` + long + `","b":1,"c":["` + long + `"]}`)}
+	if got := r.outline(); !bytes.Equal(got, []byte(`{"a":"","b":1,"c":[""]}`)) {
 		t.Errorf("outline: %.60s, %d bytes", got, len(got))
+	}
+}
+
+// A document without long strings is not searched for them to its end.
+func TestOutlineGivesUpEarly(t *testing.T) {
+	r := &reader{document: []byte(strings.Repeat(`"",`, probe/3+1) + `"` + strings.Repeat("a", longString) + `"`)}
+	if got := r.outline(); len(got) != len(r.document) || len(r.cuts) != 0 {
+		t.Errorf("%d bytes left and %d cuts", len(got), len(r.cuts))
 	}
 }
