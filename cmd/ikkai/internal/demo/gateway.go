@@ -34,7 +34,7 @@ func readEvent(path string) (event, error) {
 
 // with is the event that an order gives: this one with another key and body.
 func (e event) with(o Order) ([]byte, error) {
-	body, err := json.Marshal(map[string]any{"amount": o.Amount, "currency": "EUR", "customer": "customer-7"})
+	body, err := json.Marshal(map[string]any{"amount": o.Amount, "currency": "EUR", "customer": customerOf(o)})
 	if err != nil {
 		return nil, err
 	}

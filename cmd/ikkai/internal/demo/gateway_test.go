@@ -56,7 +56,7 @@ func TestOrdersAreSentAsLambdaDeliversThem(t *testing.T) {
 	if got.Version != "2.0" || got.RouteKey != "POST /payments" || got.Headers["content-type"] != "application/json" {
 		t.Errorf("the event has lost what does not depend on the order: %s", sent)
 	}
-	if got.Headers["idempotency-key"] != "order-1" || got.Body != `{"amount":1250,"currency":"EUR","customer":"customer-7"}` || got.IsBase64Encoded {
+	if got.Headers["idempotency-key"] != "order-1" || got.Body != `{"amount":1250,"currency":"EUR","customer":"customer of order-1"}` || got.IsBase64Encoded {
 		t.Errorf("the event is not that of the order: %s", sent)
 	}
 	again, err := template.with(Order{Key: "order-2", Amount: 1})

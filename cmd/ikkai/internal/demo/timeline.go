@@ -153,11 +153,11 @@ func requestsText(requests []Request) string {
 			handler++
 		}
 	}
-	text := strings.Join(protocol, ", ")
+	parts := []string{strings.Join(protocol, ", ")}
 	if handler > 0 {
-		text += fmt.Sprintf(" + %d by the handler", handler)
+		parts = append(parts, fmt.Sprintf("+ %d by the handler", handler))
 	}
-	return text
+	return strings.TrimSpace(strings.Join(parts, " "))
 }
 
 func euros(cents int64) string { return fmt.Sprintf("%d.%02d", cents/100, cents%100) }
