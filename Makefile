@@ -6,7 +6,7 @@ SHELL := bash
 
 CACHE := $(CURDIR)/.cache
 BIN := $(CACHE)/bin
-VENV := $(CACHE)/venv
+VENV := $(CACHE)/sam
 FUZZTIME ?= 10s
 
 ## Use
