@@ -46,11 +46,12 @@ func Append(dst, raw []byte) ([]byte, error) {
 	defer w.release()
 	w.input = *bytes.NewBuffer(raw)                           // the decoder reads a bytes.Buffer without copying it
 	w.dec.Reset(&w.input, jsontext.AllowDuplicateNames(true)) // duplicates are found after sorting
-	dst, err := w.appendValue(dst)
+	start := len(dst)
+	dst, err := w.appendValue(slices.Grow(dst, len(raw))) // which is seldom shorter
 	if err != nil {
 		return dst, SyntaxError(err)
 	}
-	return dst, CheckEnd(w.dec)
+	return w.sortObjects(dst, start), CheckEnd(w.dec)
 }
 
 // CheckEnd returns an error if the decoder has more to read.
@@ -67,29 +68,40 @@ func CheckEnd(dec *jsontext.Decoder) error {
 
 var writers = sync.Pool{New: func() any { return &writer{dec: new(jsontext.Decoder)} }}
 
-// writer turns the tokens of one JSON text into canonical form.
+// writer turns the tokens of one JSON text into canonical form. It writes all members
+// in the order of the input, and then moves those of the unsorted objects, all at
+// once: to sort every object when it ends would copy what is nested deep again and
+// again.
 type writer struct {
-	input   bytes.Buffer
-	dec     *jsontext.Decoder
-	members []member // of the objects being written, innermost last
-	scratch []byte
+	input    bytes.Buffer
+	dec      *jsontext.Decoder
+	members  []member // of the objects being written, innermost last
+	unsorted []object
+	sorted   []member // of the unsorted objects
+	scratch  []byte
 }
 
 // member is where one object member stands in the output: "name":value.
 type member struct{ start, nameEnd, end int }
 
+// object is where an object stands in the output whose members are not in order.
+type object struct {
+	start, end         int // of { and behind }
+	firstMember, count int // in writer.sorted
+}
+
 func (w *writer) release() {
 	w.input = bytes.Buffer{}
 	w.dec.Reset(&w.input) // lets go of the caller's bytes
-	w.members = w.members[:0]
+	w.members, w.unsorted, w.sorted = w.members[:0], w.unsorted[:0], w.sorted[:0]
 	if cap(w.scratch) > maxKept {
-		w.scratch = nil
+		w.unsorted, w.sorted, w.scratch = nil, nil, nil
 	}
 	writers.Put(w)
 }
 
 // maxKept bounds the memory that a writer keeps for the next value.
-const maxKept = 64 << 10
+const maxKept = 1 << 20
 
 func (w *writer) appendValue(dst []byte) ([]byte, error) {
 	switch w.dec.PeekKind() {
@@ -162,9 +174,12 @@ func (w *writer) appendObject(dst []byte) ([]byte, error) {
 	if _, err := w.dec.ReadToken(); err != nil {
 		return dst, err
 	}
-	dst = append(dst, '{')
 	start, outer := len(dst), len(w.members)
+	dst = append(dst, '{')
 	for w.dec.PeekKind() != '}' {
+		if len(w.members) > outer {
+			dst = append(dst, ',')
+		}
 		m := member{start: len(dst)}
 		var err error
 		if dst, err = w.appendString(dst); err != nil {
@@ -176,41 +191,70 @@ func (w *writer) appendObject(dst []byte) ([]byte, error) {
 			return dst, err
 		}
 		m.end = len(dst)
-		dst = append(dst, ',')
 		w.members = append(w.members, m)
 	}
 	if _, err := w.dec.ReadToken(); err != nil {
 		return dst, err
 	}
-	dst, err := w.sortMembers(dst, start, w.members[outer:])
-	if len(w.members) > outer {
-		dst = dst[:len(dst)-1] // the comma after the last member
-	}
+	dst = append(dst, '}')
+	err := w.checkOrder(dst, start, w.members[outer:])
 	w.members = w.members[:outer]
-	return append(dst, '}'), err
+	return dst, err
 }
 
-// sortMembers brings the members that stand in dst from start on into the order
-// of their names.
-func (w *writer) sortMembers(dst []byte, start int, members []member) ([]byte, error) {
+// checkOrder looks at the names of the object that is written from start on, and
+// notes the object if its members have to be sorted.
+func (w *writer) checkOrder(dst []byte, start int, members []member) error {
 	byName := func(a, b member) int { return compareNames(dst[a.start:a.nameEnd], dst[b.start:b.nameEnd]) }
-	sorted := true
-	for i := 1; i < len(members) && sorted; i++ {
-		sorted = byName(members[i-1], members[i]) < 0
+	inOrder := true
+	for i := 1; i < len(members) && inOrder; i++ {
+		inOrder = byName(members[i-1], members[i]) < 0
 	}
-	if sorted {
-		return dst, nil
+	if inOrder {
+		return nil
 	}
-	slices.SortFunc(members, byName)
-	w.scratch = w.scratch[:0]
-	for i, m := range members {
-		if i > 0 && byName(members[i-1], m) == 0 {
-			return dst, ErrDuplicateName
+	first := len(w.sorted)
+	w.sorted = append(w.sorted, members...)
+	sorted := w.sorted[first:]
+	slices.SortFunc(sorted, byName)
+	for i := 1; i < len(sorted); i++ {
+		if byName(sorted[i-1], sorted[i]) == 0 {
+			return ErrDuplicateName
 		}
-		w.scratch = append(w.scratch, dst[m.start:m.end]...)
-		w.scratch = append(w.scratch, ',')
 	}
-	return append(dst[:start], w.scratch...), nil
+	w.unsorted = append(w.unsorted, object{start: start, end: len(dst), firstMember: first, count: len(sorted)})
+	return nil
+}
+
+// sortObjects moves the members of the unsorted objects in dst[start:].
+func (w *writer) sortObjects(dst []byte, start int) []byte {
+	if len(w.unsorted) == 0 {
+		return dst
+	}
+	slices.SortFunc(w.unsorted, func(a, b object) int { return a.start - b.start })
+	w.scratch = slices.Grow(w.scratch[:0], len(dst)-start)
+	w.copySorted(dst, start, len(dst))
+	return append(dst[:start], w.scratch...)
+}
+
+// copySorted copies text[from:to] to scratch, its objects sorted.
+func (w *writer) copySorted(text []byte, from, to int) {
+	for {
+		next, _ := slices.BinarySearchFunc(w.unsorted, from, func(o object, from int) int { return o.start - from })
+		if next == len(w.unsorted) || w.unsorted[next].start >= to {
+			break
+		}
+		o := w.unsorted[next]
+		w.scratch = append(w.scratch, text[from:o.start+1]...)
+		for i, m := range w.sorted[o.firstMember : o.firstMember+o.count] {
+			if i > 0 {
+				w.scratch = append(w.scratch, ',')
+			}
+			w.copySorted(text, m.start, m.end)
+		}
+		from = o.end - 1
+	}
+	w.scratch = append(w.scratch, text[from:to]...)
 }
 
 // compareNames orders two names, given as canonical string texts, by their code

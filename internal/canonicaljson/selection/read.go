@@ -53,7 +53,7 @@ func (r *reader) release() {
 }
 
 // maxKept bounds the memory that a reader keeps for the next document.
-const maxKept = 64 << 10
+const maxKept = 1 << 20
 
 // next reads the next value or name as it stands in the document.
 func (r *reader) next() ([]byte, error) {
