@@ -42,7 +42,7 @@ func (in *batchWriteInput) apply(c *call) (any, error) {
 	for _, name := range in.subjects() {
 		requests := len(in.Requests[name])
 		count += requests
-		faults.add(requests < 1 || requests > maxBatchWrites, fmt.Sprintf("'{%s=[%d requests]}'", name, requests), "requestItems",
+		faults.addIf(requests < 1 || requests > maxBatchWrites, fmt.Sprintf("'{%s=[%d requests]}'", name, requests), "requestItems",
 			"Map value must satisfy constraint: [Member must have length less than or equal to 25, Member must have length greater than or equal to 1]")
 	}
 	checkEnum(&faults, in.ReturnConsumedCapacity, "returnConsumedCapacity", "INDEXES", "TOTAL", "NONE")
@@ -110,7 +110,7 @@ type (
 		Keys           []wireItem
 		Projection     *string           `json:"ProjectionExpression,omitempty"`
 		Names          map[string]string `json:"ExpressionAttributeNames,omitempty"`
-		ConsistentRead bool              `json:",omitempty"`
+		ConsistentRead consistentRead    `json:",omitempty"`
 		legacyParameters
 	}
 	batchGetOutput struct {
@@ -132,8 +132,8 @@ func (in *batchGetInput) apply(c *call) (any, error) {
 		keys := len(in.Requests[name].Keys)
 		count += keys
 		member := "RequestItems." + name + ".member.Keys"
-		faults.add(keys < 1, notShown, member, "Member must have length greater than or equal to 1")
-		faults.add(keys > maxBatchReads, notShown, member, "Member must have length less than or equal to 100")
+		faults.addIf(keys < 1, notShown, member, "Member must have length greater than or equal to 1")
+		faults.addIf(keys > maxBatchReads, notShown, member, "Member must have length less than or equal to 100")
 	}
 	checkEnum(&faults, in.ReturnConsumedCapacity, "returnConsumedCapacity", "INDEXES", "TOTAL", "NONE")
 	if err := faults.err(); err != nil {
@@ -182,7 +182,7 @@ func (r batchRead) run(c *call, name string, out *batchGetOutput, size *int) err
 			return nil
 		}
 		*size += found.size()
-		c.consumed.add(name, readCapacity(found.size(), consistencyOf(r.ConsistentRead)))
+		c.consumed.add(name, r.ConsistentRead.capacity(found.size()))
 		if found != nil {
 			out.Responses[name] = append(out.Responses[name], selected.wire())
 		}

@@ -286,6 +286,7 @@ var itemBehaviours = []behaviour{
 			"l[3].x, l[0]":   {"l": L(N("1"), M(attrs{"x": N("4")}))},
 			"m.l[2], absent": {"m": M(attrs{"l": L(N("3"))})},
 			"absent":         {},
+			"nothing":        {"nothing": Null},
 			"#n":             {"n": N("5")},
 		} {
 			out, err := at.GetItem(ctx, &dynamodb.GetItemInput{

@@ -26,25 +26,18 @@ const (
 	writeUnit = 1 << 10
 )
 
-// readCapacity is the cost of reading that many bytes at once, at least one unit, or half if only eventually
-// consistent.
-func readCapacity(bytes int, consistency consistency) Capacity {
-	return Capacity{Read: units(bytes, readUnit) * float64(consistency)}
-}
+// consistentRead is the request member that makes a read strongly instead of eventually consistent.
+type consistentRead bool
 
-// consistency of a read, as the share of a read unit it costs.
-type consistency float64
+const strong consistentRead = true
 
-const (
-	eventual consistency = 0.5
-	strong   consistency = 1
-)
-
-func consistencyOf(consistentRead bool) consistency {
-	if consistentRead {
-		return strong
+// capacity is the cost of reading that many bytes at once.
+func (c consistentRead) capacity(bytes int) Capacity {
+	cost := Capacity{Read: units(bytes, readUnit)}
+	if !c {
+		return cost.times(0.5)
 	}
-	return eventual
+	return cost
 }
 
 // writeCapacity is the cost of turning one item into the other, or of failing to: the larger of the two counts.

@@ -37,6 +37,10 @@ type (
 		Throughput  *throughput       `json:"ProvisionedThroughput"`
 		Global      []indexDefinition `json:"GlobalSecondaryIndexes"`
 		Local       []indexDefinition `json:"LocalSecondaryIndexes"`
+		Stream      *struct {
+			Enabled bool `json:"StreamEnabled"`
+		} `json:"StreamSpecification"`
+		DeletionProtectionEnabled bool
 	}
 	describeTableInput struct {
 		Table *string `json:"TableName"`
@@ -105,17 +109,17 @@ func (in *createTableInput) apply(c *call) (any, error) {
 	}
 	var faults constraints
 	checkTableName(&faults, in.Table, "")
-	faults.add(in.Attributes == nil, "null", "attributeDefinitions", "Member must not be null")
+	faults.addIf(in.Attributes == nil, "null", "attributeDefinitions", "Member must not be null")
 	for i, a := range in.Attributes {
 		checkEnum(&faults, string(a.Kind), fmt.Sprintf("attributeDefinitions.%d.member.attributeType", i+1), "B", "N", "S")
 	}
-	faults.add(in.Keys == nil, "null", "keySchema", "Member must not be null")
-	faults.add(len(in.Keys) > 2, quoted(names(in.Keys, keySchemaElement.String)), "keySchema", "Member must have length less than or equal to 2")
+	faults.addIf(in.Keys == nil, "null", "keySchema", "Member must not be null")
+	faults.addIf(len(in.Keys) > 2, quoted(names(in.Keys, keySchemaElement.String)), "keySchema", "Member must have length less than or equal to 2")
 	for i, k := range in.Keys {
 		checkEnum(&faults, k.Role, fmt.Sprintf("keySchema.%d.member.keyType", i+1), "HASH", "RANGE")
 	}
 	checkEnum(&faults, in.BillingMode, "billingMode", "PROVISIONED", "PAY_PER_REQUEST")
-	if err := faults.err(); err != nil {
+	if err := firstError(faults.err, in.refuseUnserved); err != nil {
 		return nil, err
 	}
 	t, err := in.table()
@@ -130,6 +134,19 @@ func (in *createTableInput) apply(c *call) (any, error) {
 	return map[string]tableDescription{"TableDescription": t.describe("ACTIVE")}, nil
 }
 
+// refuseUnserved refuses what a table would promise and this database would not keep.
+func (in *createTableInput) refuseUnserved() error {
+	switch {
+	case len(in.Local) > 0:
+		return invalidParameter("dynamolocal does not serve local secondary indexes")
+	case in.Stream != nil && in.Stream.Enabled:
+		return invalidParameter("dynamolocal does not serve streams")
+	case in.DeletionProtectionEnabled:
+		return invalidParameter("dynamolocal does not serve deletion protection")
+	}
+	return nil
+}
+
 // table is the empty table the request describes.
 func (in *createTableInput) table() (*table, error) {
 	t := &table{name: *in.Table, id: newID(), attributes: in.Attributes, billingMode: in.BillingMode}
@@ -142,9 +159,6 @@ func (in *createTableInput) table() (*table, error) {
 	}
 	if t.throughput, err = in.throughput(in.Throughput); err != nil {
 		return nil, err
-	}
-	if len(in.Local) > 0 {
-		return nil, invalidParameter("dynamolocal does not serve local secondary indexes")
 	}
 	used := slices.Clone(t.keys)
 	for _, definition := range in.Global {
@@ -183,7 +197,7 @@ func (in *createTableInput) keySchema(elements []keySchemaElement) (keySchema, e
 	case len(elements) == 0 || elements[0].Role != "HASH":
 		return nil, invalid("Invalid KeySchema: The first KeySchemaElement is not a HASH key type")
 	case len(elements) > 2:
-		return nil, invalid("Invalid KeySchema: the index has more than two keys")
+		return nil, invalid("Invalid KeySchema: more than two KeySchemaElements")
 	case len(elements) == 2 && elements[1].Role != "RANGE":
 		return nil, invalid("Invalid KeySchema: The second KeySchemaElement is not a RANGE key type")
 	case len(elements) == 2 && elements[0].Name == elements[1].Name:
@@ -226,8 +240,10 @@ func (in *createTableInput) index(t *table, definition indexDefinition) (*index,
 		return nil, invalidParameter("Unknown ProjectionType: null")
 	case !slices.Contains([]string{"ALL", "KEYS_ONLY", "INCLUDE"}, p.Type):
 		return nil, invalidParameter("Unknown ProjectionType: %s", p.Type)
-	case (p.Type == "INCLUDE") != (len(p.Includes) > 0):
-		return nil, invalidParameter("ProjectionType is %s, but NonKeyAttributes is %sspecified", p.Type, map[bool]string{true: "", false: "not "}[len(p.Includes) > 0])
+	case p.Type == "INCLUDE" && len(p.Includes) == 0:
+		return nil, invalidParameter("ProjectionType is INCLUDE, but NonKeyAttributes is not specified")
+	case p.Type != "INCLUDE" && len(p.Includes) > 0:
+		return nil, invalidParameter("ProjectionType is %s, but NonKeyAttributes is specified", p.Type)
 	}
 	keys, err := in.keySchema(definition.Keys)
 	if err != nil {
@@ -243,7 +259,7 @@ func (in *createTableInput) index(t *table, definition indexDefinition) (*index,
 // newID is a random identifier in the usual 8-4-4-4-12 form.
 func newID() string {
 	var b [16]byte
-	rand.Read(b[:]) // never fails
+	_, _ = rand.Read(b[:]) // never fails
 	return fmt.Sprintf("%x-%x-%x-%x-%x", b[:4], b[4:6], b[6:8], b[8:10], b[10:])
 }
 
@@ -343,8 +359,8 @@ func (in *listTablesInput) apply(c *call) (any, error) {
 		limit = *in.Limit
 	}
 	var faults constraints
-	faults.add(limit < 1, quoted(fmt.Sprint(limit)), "limit", "Member must have value greater than or equal to 1")
-	faults.add(limit > maxListedTables, quoted(fmt.Sprint(limit)), "limit", "Member must have value less than or equal to 100")
+	faults.addIf(limit < 1, quoted(fmt.Sprint(limit)), "limit", "Member must have value greater than or equal to 1")
+	faults.addIf(limit > maxListedTables, quoted(fmt.Sprint(limit)), "limit", "Member must have value less than or equal to 100")
 	if err := faults.err(); err != nil {
 		return nil, err
 	}

@@ -87,8 +87,8 @@ func internalFailure() *apiError {
 // it looks at anything else.
 type constraints []string
 
-// add notes a constraint that the value of a member breaks; DynamoDB does not always show the value.
-func (c *constraints) add(broken bool, shown, member, constraint string) {
+// addIf notes a constraint that the value of a member breaks; DynamoDB does not always show the value.
+func (c *constraints) addIf(broken bool, shown, member, constraint string) {
 	if !broken {
 		return
 	}

@@ -68,7 +68,7 @@ func (e expressionAttributes) checkNames(expressions []expressionParameter) erro
 		return invalid("ExpressionAttributeNames must not be empty")
 	}
 	for placeholder, name := range e.Names {
-		if kind, _ := soleToken(placeholder); kind != tokenName {
+		if !isToken(placeholder, tokenName) {
 			return invalid("ExpressionAttributeNames contains invalid key: Syntax error; key: %q", placeholder)
 		}
 		if name == "" {
@@ -101,20 +101,17 @@ func (e expressionAttributes) checkValues(expressions []expressionParameter) err
 		return invalid("ExpressionAttributeValues must not be empty")
 	}
 	for placeholder := range e.Values {
-		if kind, _ := soleToken(placeholder); kind != tokenValue {
+		if !isToken(placeholder, tokenValue) {
 			return invalid("ExpressionAttributeValues contains invalid key: Syntax error; key: %q", placeholder)
 		}
 	}
 	return nil
 }
 
-// soleToken is the kind of the one token text consists of; tokenBad if it is not one token.
-func soleToken(text string) (tokenKind, string) {
-	tokens := tokenize(text)
-	if len(tokens) != 2 || tokens[0].text != text {
-		return tokenBad, ""
-	}
-	return tokens[0].kind, tokens[0].text
+// isToken reports whether the text is one token of that kind and nothing else.
+func isToken(text string, kind tokenKind) bool {
+	first := tokenize(text)[0]
+	return first.kind == kind && first.text == text
 }
 
 // unused is the complaint about placeholders that no expression of the request refers to.

@@ -25,7 +25,7 @@ type (
 	getItemInput struct {
 		getRequest
 		legacyParameters
-		ConsistentRead         bool
+		ConsistentRead         consistentRead
 		ReturnConsumedCapacity string
 	}
 )
@@ -157,7 +157,7 @@ func (r getRequest) projectionParameter() expressionParameter {
 }
 
 func (r getRequest) check(faults *constraints, prefix string) {
-	faults.add(r.Key == nil, "null", prefix+"key", "Member must not be null")
+	faults.addIf(r.Key == nil, "null", prefix+"key", "Member must not be null")
 	checkTableName(faults, r.Table, prefix)
 }
 
@@ -194,7 +194,7 @@ func (in *getItemInput) apply(c *call) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	c.consumed.add(*in.Table, readCapacity(found.size(), consistencyOf(in.ConsistentRead)))
+	c.consumed.add(*in.Table, in.ConsistentRead.capacity(found.size()))
 	return getItemOutput{Item: selected.wire(), ConsumedCapacity: c.consumed.reportOne(in.ReturnConsumedCapacity)}, nil
 }
 

@@ -119,7 +119,7 @@ func (k keySchema) place(i item, tieBreakers ...value) place {
 
 func partitionOf(hash value) uint64 {
 	h := fnv.New64a()
-	h.Write([]byte(hash.String()))
+	_, _ = h.Write([]byte(hash.String())) // never fails
 	return h.Sum64()
 }
 

@@ -17,7 +17,7 @@ func (db *DB) Listen() (url string, stop func() error, err error) {
 	served := make(chan struct{})
 	go func() {
 		defer close(served)
-		server.Serve(listener)
+		_ = server.Serve(listener) // always http.ErrServerClosed, from stop
 	}()
 	return "http://" + listener.Addr().String(), func() error {
 		err := server.Close()

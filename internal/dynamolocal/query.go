@@ -27,7 +27,7 @@ type (
 		Start                  wireItem `json:"ExclusiveStartKey"`
 		Limit                  *int
 		Select                 string
-		ConsistentRead         bool
+		ConsistentRead         consistentRead
 		ReturnConsumedCapacity string
 	}
 	readManyOutput struct {
@@ -122,7 +122,7 @@ func (r readManyRequest) open(c *call, p *placeholders) (*reading, error) {
 		return nil, err
 	}
 	switch {
-	case r.ConsistentRead:
+	case bool(r.ConsistentRead):
 		return nil, invalid("Consistent reads are not supported on global secondary indexes")
 	case r.Select == "ALL_ATTRIBUTES" && run.index.projection.Type != "ALL":
 		return nil, invalidParameter("Select type ALL_ATTRIBUTES is not supported for global secondary index %s because its projection type is not ALL", run.index.name)
@@ -186,7 +186,7 @@ func (run *reading) page(c *call, start wireItem) (any, error) {
 			break
 		}
 	}
-	cost := readCapacity(size, consistencyOf(run.ConsistentRead))
+	cost := run.ConsistentRead.capacity(size)
 	if run.index != nil {
 		c.consumed.addIndex(run.table.name, run.index.name, cost)
 	} else {
@@ -223,7 +223,7 @@ func (run *reading) startingPlace(start wireItem) (*place, error) {
 func (in *queryInput) apply(c *call) (any, error) {
 	var faults constraints
 	in.check(&faults)
-	faults.add(in.Limit != nil && *in.Limit < 1, notShown, "Limit", "Member must have value greater than or equal to 1")
+	faults.addIf(in.Limit != nil && *in.Limit < 1, notShown, "Limit", "Member must have value greater than or equal to 1")
 	keyParameter := expressionParameter{"KeyConditionExpression", in.KeyCondition}
 	expressions := []expressionParameter{in.filterParameter(), keyParameter, in.projectionParameter()}
 	if err := firstError(faults.err, in.refuseLegacy(expressions...), in.checkSelect); err != nil {
@@ -264,15 +264,15 @@ func (in *scanInput) apply(c *call) (any, error) {
 	var faults constraints
 	in.check(&faults)
 	if in.Limit != nil {
-		faults.add(*in.Limit < 1, quoted(fmt.Sprint(*in.Limit)), "limit", "Member must have value greater than or equal to 1")
+		faults.addIf(*in.Limit < 1, quoted(fmt.Sprint(*in.Limit)), "limit", "Member must have value greater than or equal to 1")
 	}
 	if in.Segment != nil {
-		faults.add(*in.Segment < 0, quoted(fmt.Sprint(*in.Segment)), "segment", "Member must have value greater than or equal to 0")
+		faults.addIf(*in.Segment < 0, quoted(fmt.Sprint(*in.Segment)), "segment", "Member must have value greater than or equal to 0")
 	}
 	if in.TotalSegments != nil {
 		shown := quoted(fmt.Sprint(*in.TotalSegments))
-		faults.add(*in.TotalSegments < 1, shown, "totalSegments", "Member must have value greater than or equal to 1")
-		faults.add(*in.TotalSegments > 1_000_000, shown, "totalSegments", "Member must have value less than or equal to 1000000")
+		faults.addIf(*in.TotalSegments < 1, shown, "totalSegments", "Member must have value greater than or equal to 1")
+		faults.addIf(*in.TotalSegments > 1_000_000, shown, "totalSegments", "Member must have value less than or equal to 1000000")
 	}
 	expressions := []expressionParameter{in.filterParameter(), in.projectionParameter()}
 	if err := firstError(faults.err, in.refuseLegacy(expressions...), in.checkSelect, in.checkSegments); err != nil {

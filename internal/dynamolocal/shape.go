@@ -9,7 +9,7 @@ import (
 
 // checkEnum finds a value outside an enumeration; absent is fine.
 func checkEnum(faults *constraints, v, member string, allowed ...string) {
-	faults.add(v != "" && !slices.Contains(allowed, v), quoted(v), member,
+	faults.addIf(v != "" && !slices.Contains(allowed, v), quoted(v), member,
 		"Member must satisfy enum value set: ["+strings.Join(allowed, ", ")+"]")
 }
 
@@ -19,14 +19,14 @@ var tableNamePattern = regexp.MustCompile(`^[a-zA-Z0-9_.-]+$`)
 func checkTableName(faults *constraints, name *string, prefix string) {
 	member := prefix + "tableName"
 	if name == nil {
-		faults.add(true, "null", member, "Member must not be null")
+		faults.addIf(true, "null", member, "Member must not be null")
 		return
 	}
-	faults.add(*name != "" && !tableNamePattern.MatchString(*name), quoted(*name), member,
+	faults.addIf(*name != "" && !tableNamePattern.MatchString(*name), quoted(*name), member,
 		"Member must satisfy regular expression pattern: [a-zA-Z0-9_.-]+")
-	faults.add(*name == "", quoted(*name), member, "Member must have length greater than or equal to 1")
-	faults.add(*name != "" && len(*name) < 3, quoted(*name), member, "Member must have length greater than or equal to 3")
-	faults.add(len(*name) > 255, quoted(*name), member, "Member must have length less than or equal to 255")
+	faults.addIf(*name == "", quoted(*name), member, "Member must have length greater than or equal to 1")
+	faults.addIf(*name != "" && len(*name) < 3, quoted(*name), member, "Member must have length greater than or equal to 3")
+	faults.addIf(len(*name) > 255, quoted(*name), member, "Member must have length less than or equal to 255")
 }
 
 // legacyParameters are those that expressions replaced in 2014. They are refused, never ignored.

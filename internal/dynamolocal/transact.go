@@ -1,7 +1,6 @@
 package dynamolocal
 
 import (
-	"bytes"
 	"crypto/sha256"
 	"encoding/json"
 	"errors"
@@ -95,15 +94,15 @@ func (in *transactWriteInput) check() error {
 	checkActions(&faults, len(in.Items), in.Items == nil)
 	checkEnum(&faults, in.ReturnConsumedCapacity, "returnConsumedCapacity", "INDEXES", "TOTAL", "NONE")
 	if in.Token != nil {
-		faults.add(len(*in.Token) < 1, quoted(*in.Token), "clientRequestToken", "Member must have length greater than or equal to 1")
-		faults.add(len(*in.Token) > 36, quoted(*in.Token), "clientRequestToken", "Member must have length less than or equal to 36")
+		faults.addIf(len(*in.Token) < 1, quoted(*in.Token), "clientRequestToken", "Member must have length greater than or equal to 1")
+		faults.addIf(len(*in.Token) > 36, quoted(*in.Token), "clientRequestToken", "Member must have length less than or equal to 36")
 	}
 	for i, a := range in.Items {
 		at := fmt.Sprintf("transactItems.%d.member.", i+1)
 		for _, m := range a.members() {
 			m.request.check(&faults, at+m.name+".")
 		}
-		faults.add(a.Update != nil && a.Update.Update == nil, "null", at+"update.updateExpression", "Member must not be null")
+		faults.addIf(a.Update != nil && a.Update.Update == nil, "null", at+"update.updateExpression", "Member must not be null")
 	}
 	if err := faults.err(); err != nil {
 		return err
@@ -121,9 +120,9 @@ func (in *transactWriteInput) check() error {
 }
 
 func checkActions(faults *constraints, count int, missing bool) {
-	faults.add(missing, "null", "transactItems", "Member must not be null")
-	faults.add(!missing && count < 1, "'[]'", "transactItems", "Member must have length greater than or equal to 1")
-	faults.add(count > maxTransactionActions, "'[…]'", "transactItems", "Member must have length less than or equal to 100")
+	faults.addIf(missing, "null", "transactItems", "Member must not be null")
+	faults.addIf(!missing && count < 1, "'[]'", "transactItems", "Member must have length greater than or equal to 1")
+	faults.addIf(count > maxTransactionActions, "'[…]'", "transactItems", "Member must have length less than or equal to 100")
 }
 
 func (in *transactWriteInput) apply(c *call) (any, error) {
@@ -225,7 +224,7 @@ func cancelled(reasons []cancellationReason) *apiError {
 type tokenUse struct {
 	request [sha256.Size]byte
 	at      time.Time
-	table   []string
+	tables  []string
 	keys    []item
 }
 
@@ -235,7 +234,7 @@ func (in *transactWriteInput) digest() [sha256.Size]byte {
 	if err != nil {
 		panic(err) // it was decoded from JSON
 	}
-	return sha256.Sum256(bytes.TrimSpace(items))
+	return sha256.Sum256(items)
 }
 
 // replay answers a request whose token was used in the last ten minutes: it is not carried out again, only the items are
@@ -252,12 +251,12 @@ func (in *transactWriteInput) replay(c *call) (any, error) {
 		return nil, failure("IdempotentParameterMismatchException", "Error in processing the request. The request was rejected because "+
 			"the idempotent token was already used with different parameters.")
 	}
-	for i, name := range use.table {
+	for i, name := range use.tables {
 		var current item
 		if t, ok := c.tables[name]; ok {
 			current = t.get(use.keys[i])
 		}
-		c.consumed.add(name, readCapacity(current.size(), strong).times(2))
+		c.consumed.add(name, strong.capacity(current.size()).times(2))
 	}
 	return transactOutput{ConsumedCapacity: c.consumed.reportTransaction(in.ReturnConsumedCapacity)}, nil
 }
@@ -268,7 +267,7 @@ func (in *transactWriteInput) remember(c *call, writes []write) {
 	}
 	use := tokenUse{request: in.digest(), at: c.at}
 	for _, w := range writes {
-		use.table = append(use.table, w.table.name)
+		use.tables = append(use.tables, w.table.name)
 		use.keys = append(use.keys, w.key)
 	}
 	c.tokens[*in.Token] = use
@@ -301,7 +300,7 @@ func (in *transactGetInput) apply(c *call) (any, error) {
 	checkActions(&faults, len(in.Items), in.Items == nil)
 	for i, a := range in.Items {
 		prefix := fmt.Sprintf("transactItems.%d.member.get", i+1)
-		faults.add(a.Get == nil, "null", prefix, "Member must not be null")
+		faults.addIf(a.Get == nil, "null", prefix, "Member must not be null")
 		if a.Get != nil {
 			a.Get.check(&faults, prefix+".")
 		}
@@ -326,7 +325,7 @@ func (in *transactGetInput) apply(c *call) (any, error) {
 			continue
 		}
 		responses[i] = itemResponse{selected.wire()}
-		c.consumed.add(*a.Get.Table, readCapacity(found.size(), strong).times(2))
+		c.consumed.add(*a.Get.Table, strong.capacity(found.size()).times(2))
 	}
 	c.key = ""
 	if err := cancellation(reasons); err != nil {

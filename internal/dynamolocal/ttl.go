@@ -32,11 +32,11 @@ func (in *updateTTLInput) apply(c *call) (any, error) {
 	}
 	var faults constraints
 	const member = "timeToLiveSpecification"
-	faults.add(in.Specification == nil, "null", member, "Member must not be null")
+	faults.addIf(in.Specification == nil, "null", member, "Member must not be null")
 	if s := in.Specification; s != nil {
-		faults.add(s.AttributeName == nil, "null", member+".attributeName", "Member must not be null")
-		faults.add(s.AttributeName != nil && *s.AttributeName == "", "''", member+".attributeName", "Member must have length greater than or equal to 1")
-		faults.add(s.Enabled == nil, "null", member+".enabled", "Member must not be null")
+		faults.addIf(s.AttributeName == nil, "null", member+".attributeName", "Member must not be null")
+		faults.addIf(s.AttributeName != nil && *s.AttributeName == "", "''", member+".attributeName", "Member must have length greater than or equal to 1")
+		faults.addIf(s.Enabled == nil, "null", member+".enabled", "Member must not be null")
 	}
 	if err := faults.err(); err != nil {
 		return nil, err

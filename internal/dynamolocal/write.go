@@ -107,22 +107,22 @@ func (r conditional) check(faults *constraints, prefix string) {
 
 func (r putRequest) check(faults *constraints, prefix string) {
 	r.conditional.check(faults, prefix)
-	faults.add(r.Item == nil, "null", prefix+"item", "Member must not be null")
+	faults.addIf(r.Item == nil, "null", prefix+"item", "Member must not be null")
 }
 
 func (r updateRequest) check(faults *constraints, prefix string) {
 	r.conditional.check(faults, prefix)
-	faults.add(r.Key == nil, "null", prefix+"key", "Member must not be null")
+	faults.addIf(r.Key == nil, "null", prefix+"key", "Member must not be null")
 }
 
 func (r deleteRequest) check(faults *constraints, prefix string) {
 	r.conditional.check(faults, prefix)
-	faults.add(r.Key == nil, "null", prefix+"key", "Member must not be null")
+	faults.addIf(r.Key == nil, "null", prefix+"key", "Member must not be null")
 }
 
 func (r checkRequest) check(faults *constraints, prefix string) {
 	deleteRequest(r).check(faults, prefix)
-	faults.add(r.Condition == nil, "null", prefix+"conditionExpression", "Member must not be null")
+	faults.addIf(r.Condition == nil, "null", prefix+"conditionExpression", "Member must not be null")
 }
 
 // begin reads the condition and makes the placeholders for it and the request's other expressions.
