@@ -164,6 +164,10 @@ func TestSelections(t *testing.T) {
 		"no || n":                                        `0`,
 		"absent || no":                                   `false`,
 		"absent || items | [0].id":                       `"x"`,
+		"items || absent | [0].id":                       `"x"`,
+		"id || [absent, 'it\\'s || ']":                   `"a"`,
+		"[id, 'it\\'s powertools_json(']":                `["a","it's powertools_json("]`,
+		"[id, `\"|| (\"`, 'powertools_json(n)', \"n\"]":  `["a","|| (","powertools_json(n)",0]`,
 		"id && n":                                        `0`,
 		"!absent":                                        `true`,
 		"to_string(absent) || id":                        `"a"`,
@@ -194,6 +198,16 @@ func TestSelections(t *testing.T) {
 	}
 }
 
+func TestEqualCallsAreEvaluatedOnce(t *testing.T) {
+	s, err := Compile("[powertools_json(body).id, powertools_json(body).amount, powertools_json(other)]")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if calls := s.alternatives[0].calls; len(calls) != 2 {
+		t.Errorf("%d calls, want 2", len(calls))
+	}
+}
+
 func TestMissingIsToldFromUnusable(t *testing.T) {
 	const payload = `{"null": null, "empty": "", "list": [], "object": {}, "id": "a", "n": 1,
 		"spaces": [ ], "nulls": [null, ""], "holds": {"null": null},
@@ -210,7 +224,7 @@ func TestMissingIsToldFromUnusable(t *testing.T) {
 		"id && [id, null]", "map(&[id, note], items)", "not_null(absent, [id, empty])", "reverse([id, empty])", "sort([id, empty])",
 		"max_by(items, &id).[id, note]", "merge({a: id, b: null}, holds)", "[id, `null`]", "[id, `\"\"`]",
 		"to_string(absent)", "to_string(null)", "to_string(absent || null)", "to_string(items[9].id)", "to_string(id.x)", "to_array(absent)", "to_array(absent || null)",
-		"[id, to_string(absent || null)]", "join('-', [id, absent])", "join('-', [id, empty])", "join('-', [id, to_string(absent)])",
+		"[id, to_string(absent || null)]", "join('-', [id, absent])", "join('-', [id, empty])", "join('-', [id, items[9].id])", "join('-', [id, powertools_json(absent).id])", "join('-', [id, to_string(absent)])",
 		"items[*].to_string(note)", "powertools_json(absent)", "powertools_json(empty)", "powertools_json(body).id", "powertools_json(body).absent.x",
 		"[id, powertools_json(body).deep.empty]", "to_string(powertools_json(absent).id)", "to_string(powertools_json(body).id)",
 		"powertools_json(powertools_base64(absent))", "absent || null", "join('', items[*].absent)", "items[?id == 'z']",
