@@ -208,7 +208,7 @@ func Key(operation, value string) (string, error) {
 // CheckOperation returns an *OperationError unless name can name an operation: it
 // is UTF-8 text of 1 to 128 bytes without spaces, control characters and "#".
 func CheckOperation(name string) error {
-	reason := ""
+	var reason string
 	switch {
 	case name == "":
 		reason = "it is empty"

@@ -36,16 +36,13 @@ func ParseNumber(text []byte) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	f, err := strconv.ParseFloat(string(canonical), 64)
-	if err != nil {
-		return Number(canonical), nil // beyond the range of a float64
+	if f, err := strconv.ParseFloat(string(canonical), 64); err == nil { // else it is beyond the range
+		var buf [32]byte
+		if shortest, _ := AppendFloat(buf[:0], f); bytes.Equal(shortest, canonical) {
+			return f, nil
+		}
 	}
-	var buf [32]byte
-	shortest, err := AppendFloat(buf[:0], f)
-	if err != nil || !bytes.Equal(shortest, canonical) {
-		return Number(canonical), nil
-	}
-	return f, nil
+	return Number(canonical), nil
 }
 
 // AppendFloat appends the canonical text of the shortest decimal that reads back
@@ -64,7 +61,7 @@ func AppendFloat(dst []byte, f float64) ([]byte, error) {
 // AppendNumber appends the canonical text of the JSON number text, which must be
 // syntactically valid.
 func AppendNumber(dst, text []byte) ([]byte, error) {
-	if len(text) <= maxPlainDigits && text[0] != '-' && bytes.IndexAny(text, ".eE") < 0 {
+	if len(text) <= maxPlainDigits && text[0] != '-' && !bytes.ContainsAny(text, ".eE") {
 		return append(dst, text...), nil // most numbers: a short integer is its own canonical text
 	}
 	negative := text[0] == '-'

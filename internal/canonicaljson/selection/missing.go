@@ -20,10 +20,11 @@ const nullText = "null"
 // part that a multi-select took into it at any depth, is null, "", [] or {}. What
 // an object or array of the payload holds is its own affair.
 func missing(value any, from origin) error {
-	if isEmpty(value) || from.text && value == nullText {
+	path, found := missingPart(value, from)
+	switch {
+	case isEmpty(value), found && path == "":
 		return fmt.Errorf("what it selects is %w", ErrMissing)
-	}
-	if path, found := missingPart(value, from); found {
+	case found:
 		return fmt.Errorf("the part %s of what it selects is %w", path, ErrMissing)
 	}
 	return nil

@@ -5,6 +5,7 @@ import (
 	"encoding/binary"
 	"math/bits"
 	"slices"
+	"strings"
 )
 
 // Most of a large event is often one string: the body of a request. The tokenizer
@@ -149,7 +150,7 @@ func escapeWidth(text []byte) int {
 			return 0
 		}
 		for _, c := range text[1:5] {
-			if !('0' <= c && c <= '9' || 'a' <= c && c <= 'f' || 'A' <= c && c <= 'F') {
+			if strings.IndexByte("0123456789abcdefABCDEF", c) < 0 {
 				return 0
 			}
 		}

@@ -236,7 +236,7 @@ func TestMissingIsToldFromUnusable(t *testing.T) {
 	unusable := []string{
 		"powertools_json(text)", "powertools_json(two)", "powertools_json(n)", "powertools_json(items)", "powertools_json(surrogate)",
 		"powertools_base64(\"no base64\")", "powertools_base64_gzip(\"no gzip\")", "powertools_base64(binary)", "powertools_base64(n)",
-		"surrogate", "[id, surrogate]", "length(surrogate)", "length(n)", "length(absent)", "sum(items[*].id)", "avg(list)", "abs(id)",
+		"surrogate", "[id, surrogate]", "length(surrogate)", "length(n)", "length(absent)", "length(powertools_base64(binary))", "sum(items[*].id)", "avg(list)", "abs(id)",
 		"merge(absent, holds)", "contains(items, holds)", "max_by(items, &note)", "sort_by(items, &absent)", "join('-', nulls)",
 	}
 	for _, expression := range missing {
@@ -252,6 +252,16 @@ func TestMissingIsToldFromUnusable(t *testing.T) {
 	for _, expression := range unusable {
 		if got, err := canonical(t, expression, payload); err == nil || errors.Is(err, ErrMissing) {
 			t.Errorf("%s = %s, %v; want another error than ErrMissing", expression, got, err)
+		}
+	}
+}
+
+func TestAnEmptyPayloadIsMissing(t *testing.T) {
+	for _, payload := range []string{`null`, ` {} `, "[\n]", `""`} {
+		for _, expression := range []string{"@", "@ || absent", "[@]"} {
+			if got, err := canonical(t, expression, payload); !errors.Is(err, ErrMissing) {
+				t.Errorf("%s of %s = %s, %v; want ErrMissing", expression, payload, got, err)
+			}
 		}
 	}
 }
