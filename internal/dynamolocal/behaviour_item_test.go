@@ -268,6 +268,22 @@ var itemBehaviours = []behaviour{
 		}
 		return at.expectItem(ctx, "bare", attrs{"id": S("bare")})
 	}},
+	{"an update can nest as deep as a put", func(ctx context.Context, at *endpoint) error {
+		if err := at.put(ctx, attrs{"id": S("nest"), "m": M(attrs{"b": M(attrs{})})}); err != nil {
+			return err
+		}
+		set := func(levels int) error {
+			_, err := at.UpdateItem(ctx, &dynamodb.UpdateItemInput{
+				TableName: &at.hashed, Key: attrs{"id": S("nest")}, UpdateExpression: aws.String("SET m.b.c = :v"),
+				ExpressionAttributeValues: attrs{":v": nested(levels)},
+			})
+			return err
+		}
+		if err := set(29); err != nil {
+			return err
+		}
+		return at.refusal(set(30), invalidRequest, "Nesting Levels have exceeded supported limits")
+	}},
 	{"delete of no item is fine", func(ctx context.Context, at *endpoint) error {
 		out, err := at.DeleteItem(ctx, &dynamodb.DeleteItemInput{TableName: &at.hashed, Key: attrs{"id": S("nobody")}, ReturnValues: "ALL_OLD"})
 		if err != nil || out.Attributes != nil {

@@ -131,7 +131,6 @@ func (u update) apply(old item) (item, error) {
 	slices.SortFunc(assignments, func(a, b assignment) int { return a.place.compare(b.place) })
 	slices.SortFunc(removals, func(a, b path) int { return b.compare(a) })
 	root := document(old)
-	before := root
 	var err error
 	for _, a := range assignments {
 		if root, err = assign(root, a.place, a.v); err != nil {
@@ -139,16 +138,17 @@ func (u update) apply(old item) (item, error) {
 		}
 	}
 	for _, place := range removals {
-		from := &root
-		if _, existed := place.in(old); !existed {
-			from = new(before) // only to learn whether the place is possible
+		if _, existed := place.in(old); existed {
+			root, err = remove(root, place)
+		} else {
+			_, err = remove(document(old), place) // changes nothing, but the place must be possible
 		}
-		if *from, err = remove(*from, place); err != nil {
+		if err != nil {
 			return nil, err
 		}
 	}
 	if root.nesting() > maxNesting {
-		return nil, errTooNested
+		return nil, invalid("Nesting Levels have exceeded supported limits")
 	}
 	return root.fields, nil
 }
