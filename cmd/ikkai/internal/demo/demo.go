@@ -38,7 +38,7 @@ func Run(ctx context.Context, narrator Narrator) (err error) {
 	if err != nil {
 		return err
 	}
-	narrator.Preparing("building the function and the Lambda emulator")
+	narrator.Preparing("building the function and the Lambda emulator, which takes minutes the first time")
 	programs, err := build(ctx, root)
 	if err != nil {
 		return err

@@ -132,7 +132,7 @@ func limit(ctx context.Context, s *show) error {
 	if err != nil {
 		return err
 	}
-	s.promise("as far as it goes: nobody recognises the second charge, so it is made",
+	s.promise("the limit, as documented: nobody recognises the second charge, so it is made",
 		answered(again, http.StatusCreated),
 		s.stage.recorded(chargedTwice, persistence.StatusCompleted, 2),
 		s.stage.charged(chargedTwice, 2))
