@@ -13,8 +13,9 @@ type Call struct {
 	// Key is the record's key: the same in every try of one request, and so the
 	// idempotency key to hand to downstream services.
 	Key string
-	// Attempt counts the runs of this request that were started, from 1. Never
-	// make a downstream key of it.
+	// Attempt counts the acquisitions of the record, from 1: it is 2 where the run
+	// before died. A run that fails removes the record, and the count with it.
+	// Never make a downstream key of it.
 	Attempt int
 }
 
@@ -29,4 +30,13 @@ func CallFrom(ctx context.Context) (Call, bool) {
 
 func withCall(ctx context.Context, operation string, r persistence.Record) context.Context {
 	return context.WithValue(ctx, callKey{}, Call{Operation: operation, Key: r.Key, Attempt: r.Attempt})
+}
+
+// withoutCall hides the call of a guard further out from a function that runs
+// unprotected.
+func withoutCall(ctx context.Context) context.Context {
+	if _, guarded := CallFrom(ctx); !guarded {
+		return ctx
+	}
+	return context.WithValue(ctx, callKey{}, nil)
 }

@@ -52,7 +52,9 @@ type Config struct {
 	ClockSkew time.Duration
 
 	// OnEndedLease says what it means that an earlier run did not finish within
-	// its lease. Defaults to [persistence.RunAgain].
+	// its lease. Defaults to [persistence.RunAgain]. With
+	// [persistence.RefuseUnknown] a record that nobody settles locks its key until
+	// it expires, also one whose run never started.
 	OnEndedLease persistence.EndedLease
 
 	// Wait is how long a duplicate waits for the run it duplicates before it
@@ -68,10 +70,11 @@ type Config struct {
 	// FailClosed.
 	OnStoreFault StoreFault
 
-	// SettleTimeout bounds the writes that settle a record after the function
-	// has run; they do not depend on the function's context, which may be over.
-	// Defaults to 5 seconds.
-	SettleTimeout time.Duration
+	// StoreTimeout bounds each call of the store, all its retries included: to
+	// acquire a record, which also takes no more than half of the time until the
+	// context's deadline, and to settle it after the function has run, which does
+	// not depend on the function's context. Defaults to 5 seconds.
+	StoreTimeout time.Duration
 
 	// Observe, if set, is called for every [Event], on the goroutine of the call.
 	Observe func(context.Context, Event)
@@ -131,10 +134,10 @@ func (e *ConfigError) Unwrap() error { return e.Err }
 var ErrConfig = errors.New("idempotent: invalid configuration")
 
 const (
-	defaultTTL           = 24 * time.Hour
-	defaultLease         = 15 * time.Minute
-	defaultClockSkew     = time.Second
-	defaultSettleTimeout = 5 * time.Second
+	defaultTTL          = 24 * time.Hour
+	defaultLease        = 15 * time.Minute
+	defaultClockSkew    = time.Second
+	defaultStoreTimeout = 5 * time.Second
 )
 
 // wholePayload is the key of a Config that names none.
@@ -148,13 +151,16 @@ func (c Config) withDefaults() Config {
 		c.TTL = defaultTTL
 	}
 	if c.Lease == 0 {
-		c.Lease = min(defaultLease, c.TTL)
+		c.Lease = defaultLease
+		if c.TTL >= time.Second {
+			c.Lease = min(c.Lease, c.TTL)
+		}
 	}
-	if c.ClockSkew == 0 {
+	if c.ClockSkew == 0 && c.Lease > 0 {
 		c.ClockSkew = min(defaultClockSkew, c.Lease/2)
 	}
-	if c.SettleTimeout == 0 {
-		c.SettleTimeout = defaultSettleTimeout
+	if c.StoreTimeout == 0 {
+		c.StoreTimeout = defaultStoreTimeout
 	}
 	if c.Logger == nil {
 		c.Logger = slog.Default()
@@ -174,20 +180,21 @@ func (c Config) check(store persistence.Store) error {
 	if c.TTL < time.Second {
 		fault("TTL", "is %v, and must be at least a second", c.TTL)
 	}
-	if c.Lease < 0 || c.Lease > c.TTL {
+	// A field that is wrong by itself makes no other one wrong.
+	if c.Lease < 0 || c.TTL >= time.Second && c.Lease > c.TTL {
 		fault("Lease", "is %v, and must be between 0 and the TTL of %v", c.Lease, c.TTL)
 	}
-	if c.MinLease < 0 || c.MinLease > c.TTL {
+	if c.MinLease < 0 || c.TTL >= time.Second && c.MinLease > c.TTL {
 		fault("MinLease", "is %v, and must be between 0 and the TTL of %v", c.MinLease, c.TTL)
 	}
-	if c.ClockSkew < 0 || c.ClockSkew >= c.Lease {
+	if c.ClockSkew < 0 || c.Lease > 0 && c.ClockSkew >= c.Lease {
 		fault("ClockSkew", "is %v, and must be between 0 and the Lease of %v", c.ClockSkew, c.Lease)
 	}
 	if c.Wait < 0 {
 		fault("Wait", "is %v, and must not be negative", c.Wait)
 	}
-	if c.SettleTimeout < 0 {
-		fault("SettleTimeout", "is %v, and must not be negative", c.SettleTimeout)
+	if c.StoreTimeout < 0 {
+		fault("StoreTimeout", "is %v, and must not be negative", c.StoreTimeout)
 	}
 	if c.OnMissingKey != RefuseMissing && c.OnMissingKey != RunUnprotected {
 		fault("OnMissingKey", "is %d, which is no MissingKey", c.OnMissingKey)

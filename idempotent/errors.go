@@ -107,8 +107,9 @@ func (e *ReplayError) Is(target error) bool { return target == ErrReplay }
 // Unwrap returns the cause.
 func (e *ReplayError) Unwrap() error { return e.Err }
 
-// OutcomeUnknownError says that an earlier run did not finish within its lease,
-// and that the operation is configured not to run again in that case. Nothing ran.
+// OutcomeUnknownError says that an earlier run did not finish within its lease, or
+// never started after it had the record, and that the operation is configured not
+// to run again in that case. Nothing ran.
 type OutcomeUnknownError struct {
 	Key string
 	// LeaseUntil is when the earlier run's lease ended.
@@ -144,7 +145,7 @@ func (e *LeaseLostError) Unwrap() error { return e.Err }
 
 // StoreError says that the store failed, and whether the function ran.
 type StoreError struct {
-	// Op is what was asked of the store: "acquire", "read" or "complete".
+	// Op is what was asked of the store: "acquire" or "complete".
 	Op  string
 	Key string
 	// Executed tells whether the function ran. If it did, Result is what it

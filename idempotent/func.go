@@ -22,10 +22,14 @@ import (
 // is a *LeaseLostError or a *StoreError of an executed call, the result that
 // comes with it is the function's own.
 //
-// Func panics for a result type that JSON can't hold: readers, channels,
-// functions.
+// Func panics for a nil function, and for a result type that JSON can't hold or
+// can't be read back into: readers, channels, functions, and interfaces with
+// methods.
 func Func[In, Out any](g *Guard, fn func(context.Context, In) (Out, error)) func(context.Context, In) (Out, error) {
 	mustEncode(reflect.TypeFor[Out]())
+	if fn == nil {
+		panic("idempotent: Func of a nil function")
+	}
 	return func(ctx context.Context, in In) (Out, error) {
 		identify := func() (identity, error) {
 			payload, err := encodeEvent(in)
@@ -39,8 +43,8 @@ func Func[In, Out any](g *Guard, fn func(context.Context, In) (Out, error)) func
 }
 
 // Do runs fn guarded, under a key that the caller has made. The record is the
-// same that [Func] uses for a payload in which the key expression selects the
-// string key. See [Func] for results and errors.
+// same that [Func] uses for a payload in which an expression selects the string
+// key, unless that expression is Verbatim. See [Func] for results and errors.
 func Do[Out any](ctx context.Context, g *Guard, key string, fn func(context.Context) (Out, error)) (Out, error) {
 	mustEncode(reflect.TypeFor[Out]())
 	identify := func() (identity, error) {
@@ -63,7 +67,7 @@ func typed[Out any](ctx context.Context, g *Guard, identify func() (identity, er
 			return err
 		}
 		e.done = true
-		e.result, e.omit = encodeResult(out)
+		e.result, e.omit = encodeResult(&out)
 		return nil
 	})
 	if stored != nil {
@@ -89,7 +93,8 @@ func encodeEvent(in any) ([]byte, error) {
 // markReplaced turns what encoding/json writes for bytes that are not UTF-8, the
 // escape \ufffd, into a lone surrogate. Otherwise all such bytes would give the
 // same key; so the key is refused if it is made of them. (A genuine U+FFFD is
-// written as itself.)
+// written as itself; only one that a raw message spells as an escape is taken for
+// a replaced byte.)
 func markReplaced(payload []byte) []byte {
 	escape := []byte(`\ufffd`)
 	if !bytes.Contains(payload, escape) {
@@ -107,10 +112,11 @@ func markReplaced(payload []byte) []byte {
 	return payload
 }
 
-// encodeResult returns the JSON to store. A raw message is stored as it is, byte
-// for byte; the error says why a result can't be stored.
-func encodeResult(out any) ([]byte, error) {
-	switch out := out.(type) {
+// encodeResult returns the JSON to store of what out points to, so that methods
+// of the pointer are used. A raw message is stored as it is, byte for byte; the
+// error says why a result can't be stored.
+func encodeResult[Out any](out *Out) ([]byte, error) {
+	switch out := any(*out).(type) {
 	case json.RawMessage:
 		if out == nil {
 			break
@@ -145,11 +151,17 @@ func decodeResult(stored []byte, out any) error {
 
 // mustEncode panics for types of results that would silently be lost.
 func mustEncode(t reflect.Type) {
+	pointer := reflect.PointerTo(t)
 	switch {
-	case marshals(t):
-	case t.Implements(reflect.TypeFor[io.Reader]()), t.Kind() == reflect.Chan, t.Kind() == reflect.Func:
-		panic(fmt.Sprintf("idempotent: results of type %v can't be stored and replayed", t))
+	case t.Kind() == reflect.Interface && t.NumMethod() > 0:
+	case marshals(pointer):
+		return
+	case pointer.Implements(reflect.TypeFor[io.Reader]()), t.Implements(reflect.TypeFor[io.Reader]()):
+	case t.Kind() == reflect.Chan, t.Kind() == reflect.Func:
+	default:
+		return
 	}
+	panic(fmt.Sprintf("idempotent: results of type %v can't be stored and replayed", t))
 }
 
 func marshals(t reflect.Type) bool {

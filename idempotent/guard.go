@@ -11,9 +11,10 @@ import (
 	"github.com/ikkai-go/idempotency/persistence"
 )
 
-// Guard guards one operation. It is immutable and safe for concurrent use, also
-// by the concurrent invocations of a Lambda managed instance; make it once, next
-// to the store, and keep it.
+// Guard guards one operation: whatever is run through it shares its records, so
+// wrap one function with it. It is immutable and safe for concurrent use, also by
+// the concurrent invocations of a Lambda managed instance; make it once, next to
+// the store, and keep it.
 type Guard struct {
 	store  persistence.Store
 	reader persistence.Reader // nil where the store is none
@@ -28,7 +29,7 @@ type Guard struct {
 // operation on the same store is refused, because two functions that share a
 // name would answer for each other. Share the guard instead.
 func New(store persistence.Store, config Config) (*Guard, error) {
-	if store == nil {
+	if v := reflect.ValueOf(store); !v.IsValid() || v.Kind() == reflect.Pointer && v.IsNil() {
 		return nil, fmt.Errorf("%w: no store", ErrConfig)
 	}
 	config = config.withDefaults()
@@ -58,7 +59,7 @@ type operations struct{ seen sync.Map }
 // add tells whether the operation is new to the store. Stores that can't be
 // compared can't be told apart, so they are never refused.
 func (o *operations) add(store persistence.Store, operation string) bool {
-	if !reflect.TypeOf(store).Comparable() {
+	if !reflect.ValueOf(store).Comparable() {
 		return true
 	}
 	type entry struct {

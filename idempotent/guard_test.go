@@ -29,8 +29,8 @@ func TestNewRefusesEveryFaultAtOnce(t *testing.T) {
 		"least lease over TTL": {idempotent.Config{Operation: "e", TTL: time.Minute, MinLease: time.Hour}, []string{"MinLease"}},
 		"skew eats the lease":  {idempotent.Config{Operation: "f", Lease: time.Second, ClockSkew: time.Second}, []string{"ClockSkew"}},
 		"everything negative": {
-			idempotent.Config{TTL: -1, Lease: -1, MinLease: -1, ClockSkew: -1, Wait: -1, SettleTimeout: -1},
-			[]string{"Operation", "TTL", "Lease", "MinLease", "ClockSkew", "Wait", "SettleTimeout"},
+			idempotent.Config{TTL: -1, Lease: -1, MinLease: -1, ClockSkew: -1, Wait: -1, StoreTimeout: -1},
+			[]string{"Operation", "TTL", "Lease", "MinLease", "ClockSkew", "Wait", "StoreTimeout"},
 		},
 		"no such policies": {
 			idempotent.Config{Operation: "g", OnMissingKey: 7, OnStoreFault: 7, OnEndedLease: 7},

@@ -3,6 +3,7 @@ package idempotent
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"reflect"
@@ -12,21 +13,30 @@ import (
 )
 
 // Handler returns a Lambda handler guarded: anything that [lambda.NewHandler]
-// accepts, with the same options. It works on the raw bytes: the key expression
-// sees the event exactly as Lambda delivered it, and a replay is byte-identical
-// to the first response.
+// accepts. It works on the raw bytes: the key expression sees the event exactly as
+// Lambda delivered it, and a replay is byte-identical to the first response.
 //
 // A result that is an [io.Reader] is read to its end and stored. Streamed HTTP
-// responses can't be replayed, and Handler panics for functions that return one
+// responses can't be replayed: Handler panics for functions that return one
 // (events.LambdaFunctionURLStreamingResponse and its like), and for what is
 // neither a function nor a [lambda.Handler].
 //
 // The returned handler is safe for concurrent invocations, as Lambda managed
-// instances make them. A handler made by lambda.NewHandler itself is not, since
-// its responses share a buffer, and is therefore run one invocation at a time;
-// pass the function instead.
-func (g *Guard) Handler(handler any, options ...lambda.Option) lambda.Handler {
-	return &guardedHandler{guard: g, invoke: newInvoke(handler, options)}
+// instances make them. The responses of a handler made by lambda.NewHandler share
+// a buffer, which is why such a handler is run one invocation at a time here; pass
+// the function itself where invocations are concurrent, and wrap middleware around
+// the guarded handler rather than around what it guards. Options other than those
+// of encoding belong to lambda.StartWithOptions.
+func (g *Guard) Handler(handler any) lambda.Handler {
+	h, ok := handler.(lambda.Handler)
+	switch {
+	case !ok:
+		return &guardedHandler{guard: g, invoke: invokeFunc(handler)}
+	case h == lambda.NewHandler(h):
+		return &oneAtATime{guarded: guardedHandler{guard: g, invoke: invokeHandler(h)}, free: make(chan struct{}, 1)}
+	default:
+		return &guardedHandler{guard: g, invoke: invokeHandler(h)}
+	}
 }
 
 type guardedHandler struct {
@@ -53,21 +63,44 @@ func (h *guardedHandler) Invoke(ctx context.Context, payload []byte) ([]byte, er
 	}
 }
 
+// oneAtATime is a guarded handler whose invocations share a buffer. An invocation
+// waits for its turn before it acquires anything: a lease must not run out in a
+// queue.
+type oneAtATime struct {
+	guarded guardedHandler
+	free    chan struct{}
+}
+
+// Invoke implements [lambda.Handler].
+func (h *oneAtATime) Invoke(ctx context.Context, payload []byte) ([]byte, error) {
+	select {
+	case h.free <- struct{}{}:
+		defer func() { <-h.free }()
+		return h.guarded.Invoke(ctx, payload)
+	case <-ctx.Done():
+		return nil, &NotStartedError{Err: ctx.Err()}
+	}
+}
+
 // invoke calls a Lambda handler. The response it puts into the effect is one that
 // nobody else writes to; where the handler is a function, an error of encoding
 // its result is told from the function's own.
 type invoke func(context.Context, []byte, *effect) error
 
-func newInvoke(handler any, options []lambda.Option) invoke {
-	if h, ok := handler.(lambda.Handler); ok {
-		if h == lambda.NewHandler(h) {
-			return oneAtATime(h)
-		}
-		return func(ctx context.Context, payload []byte, e *effect) (err error) {
-			e.result, err = h.Invoke(ctx, payload)
-			return err
-		}
+// invokeHandler copies the response at once: it may be in a buffer that the next
+// invocation writes to.
+func invokeHandler(h lambda.Handler) invoke {
+	return func(ctx context.Context, payload []byte, e *effect) error {
+		response, err := h.Invoke(ctx, payload)
+		e.result = bytes.Clone(response)
+		return err
 	}
+}
+
+// invokeFunc gives each invocation a handler of its own until its response is
+// copied, since lambda.NewHandler's responses are buffers of a pool that other
+// invocations of the same handler write to.
+func invokeFunc(handler any) invoke {
 	fn := reflect.ValueOf(handler)
 	if fn.Kind() != reflect.Func || fn.IsNil() {
 		panic(fmt.Sprintf("idempotent: a %T is no Lambda handler", handler))
@@ -75,19 +108,17 @@ func newInvoke(handler any, options []lambda.Option) invoke {
 	if fn.Type().NumOut() > 0 && streams(fn.Type().Out(0)) {
 		panic(fmt.Sprintf("idempotent: responses of type %v are streamed and can't be replayed", fn.Type().Out(0)))
 	}
-	// lambda.NewHandler's response is a buffer of a pool that the next invocation
-	// of the same handler may write to. So each invocation has a handler of its
-	// own until its response is copied.
-	pool := sync.Pool{New: func() any { return newInvocation(fn, options) }}
+	pool := sync.Pool{New: func() any { return newInvocation(fn) }}
 	return func(ctx context.Context, payload []byte, e *effect) error {
 		i := pool.Get().(*invocation)
 		i.effect = e
 		response, err := i.handler.Invoke(ctx, payload)
-		if err != nil && e.done {
-			e.omit, err = err, nil
-		}
 		e.result = bytes.Clone(response)
 		pool.Put(i)
+		if err != nil && e.done { // the function is not to blame
+			e.omit = err
+			return nil
+		}
 		return err
 	}
 }
@@ -99,32 +130,38 @@ type invocation struct {
 	effect  *effect
 }
 
-func newInvocation(fn reflect.Value, options []lambda.Option) *invocation {
+func newInvocation(fn reflect.Value) *invocation {
+	call := fn.Call
+	if fn.Type().IsVariadic() {
+		call = fn.CallSlice
+	}
 	i := new(invocation)
-	watched := reflect.MakeFunc(fn.Type(), func(args []reflect.Value) []reflect.Value {
-		out := fn.Call(args)
-		i.effect.done = true
-		if len(out) > 0 {
-			err, failed := reflect.TypeAssert[error](out[len(out)-1])
-			i.effect.done = !failed || err == nil
-		}
+	i.handler = lambda.NewHandler(reflect.MakeFunc(fn.Type(), func(args []reflect.Value) []reflect.Value {
+		out := call(args)
+		i.effect.note(out)
 		return out
-	})
-	i.handler = lambda.NewHandlerWithOptions(watched.Interface(), options...)
+	}).Interface())
 	return i
 }
 
-// oneAtATime serialises a handler whose responses share a buffer.
-func oneAtATime(h lambda.Handler) invoke {
-	var mu sync.Mutex
-	return func(ctx context.Context, payload []byte, e *effect) error {
-		mu.Lock()
-		defer mu.Unlock()
-		response, err := h.Invoke(ctx, payload)
-		e.result = bytes.Clone(response)
-		return err
+// note notes what a function has returned.
+func (e *effect) note(out []reflect.Value) {
+	e.done = true
+	if len(out) == 0 {
+		return
+	}
+	if err, failed := reflect.TypeAssert[error](out[len(out)-1]); failed && err != nil {
+		e.done = false
+		return
+	}
+	if result := out[0]; result.Kind() == reflect.Interface && !result.IsNil() && streams(result.Elem().Type()) {
+		e.omit = errStreamed
 	}
 }
+
+// errStreamed is what the caller gets too: what the stream's content type says
+// is lost on this way out, so the function must be changed.
+var errStreamed = errors.New("idempotent: the response is streamed and can't be replayed")
 
 // streams tells whether Lambda treats results of this type as a stream with a
 // content type of its own.

@@ -4,20 +4,27 @@ import (
 	"encoding/json"
 	"errors"
 	"reflect"
+	"strings"
+
+	"github.com/ikkai-go/idempotency/persistence"
 )
 
 // Permanent marks an error as final: the failure is recorded, and every
 // duplicate gets it instead of another run. For "card declined", not for
-// "connection reset". Permanent(nil) is nil.
+// "connection reset". An error that wraps or joins a permanent one is permanent
+// as a whole. Permanent(nil) is nil.
+//
+// The error's text is what is stored, in UTF-8, and up to 4 KB of it.
 func Permanent(err error) error {
 	if err == nil {
 		return nil
 	}
-	return &PermanentError{Type: typeName(err), Message: err.Error(), Err: err}
+	return &PermanentError{Type: typeName(err), Message: storable(err.Error()), Err: err}
 }
 
 // PermanentError is a final failure: as the function returned it, or as it was
-// recorded. Both print the same text and are reported as the same errorType.
+// recorded. Both print the same text and, where the function returned it as it
+// is, are reported as the same errorType.
 type PermanentError struct {
 	// Type is the Go type name of the original error, without its package.
 	Type string
@@ -47,19 +54,33 @@ type failure struct {
 // permanent one.
 func recordable(err error) ([]byte, bool) {
 	permanent, ok := errors.AsType[*PermanentError](err)
-	if !ok {
+	if !ok || permanent == nil {
 		return nil, false
 	}
-	stored, _ := json.Marshal(failure{Type: permanent.Type, Message: err.Error()}) // two strings always encode
+	stored, _ := json.Marshal(failure{Type: permanent.Type, Message: storable(err.Error())}) // two strings always encode
 	return stored, true
 }
 
-func replayFailure(key string, stored []byte) error {
+func replayFailure(r persistence.Record) error {
+	if r.ResultOmitted {
+		return &PermanentError{Message: "the operation failed for good, its error was not stored"}
+	}
 	var f failure
-	if err := json.Unmarshal(stored, &f); err != nil {
-		return &ReplayError{Key: key, Result: stored, Err: err}
+	if err := json.Unmarshal(r.Result, &f); err != nil {
+		return &ReplayError{Key: r.Key, Result: r.Result, Err: err}
 	}
 	return &PermanentError{Type: f.Type, Message: f.Message}
+}
+
+// maxMessage is how much of an error's text is stored, in bytes.
+const maxMessage = 4 << 10
+
+func storable(message string) string {
+	message = strings.ToValidUTF8(message, "\uFFFD")
+	if len(message) <= maxMessage {
+		return message
+	}
+	return strings.ToValidUTF8(message[:maxMessage], "") + "…"
 }
 
 func typeName(err error) string {

@@ -59,13 +59,14 @@ func (g *Guard) call(ctx context.Context, identify func() (identity, error), run
 		Fingerprint:  id.fingerprint,
 		OnEndedLease: g.config.OnEndedLease,
 	}
-	record, err := g.acquire(ctx, &claim)
+	got, err := g.acquire(ctx, &claim)
 	switch {
-	case err == nil && owns(claim, record):
-		return nil, g.execute(ctx, record, run)
+	case err == nil && owns(claim, got.record):
+		return nil, g.execute(ctx, got, run)
 	case err == nil:
-		return g.replay(ctx, record)
-	case g.failsOpen(ctx, err):
+		got.reportWait(ctx, g)
+		return g.replay(ctx, got.record)
+	case got.failsOpen:
 		return nil, g.unprotected(ctx, id.key, err, run)
 	default:
 		return nil, err
@@ -99,29 +100,47 @@ func owns(c persistence.Claim, r persistence.Record) bool {
 	return r.Owner == c.Owner && r.Status == persistence.StatusProcessing
 }
 
+// acquisition is how acquiring ended.
+type acquisition struct {
+	record persistence.Record
+	// waited is for how long, if the call had to wait.
+	waited time.Duration
+	// failsOpen says that the record could not be acquired and the function is to
+	// run all the same.
+	failsOpen bool
+}
+
+func (a acquisition) reportWait(ctx context.Context, g *Guard) {
+	if a.waited > 0 {
+		g.report(ctx, Event{Kind: Waited, Key: a.record.Key, Attempt: a.record.Attempt, Elapsed: a.waited})
+	}
+}
+
 // acquire claims the record until it is the caller's, or finished, or the caller
 // has waited long enough. What comes back without an error is either owned or a
 // finished record of the same payload.
-func (g *Guard) acquire(ctx context.Context, c *persistence.Claim) (persistence.Record, error) {
+func (g *Guard) acquire(ctx context.Context, c *persistence.Claim) (acquisition, error) {
 	for wait := g.newWait(); ; {
 		if err := g.date(ctx, c); err != nil {
-			return persistence.Record{}, err
+			return acquisition{}, err
 		}
 		record, err := g.meet(ctx, *c, wait.polling())
 		if err != nil {
-			return record, err
+			// A call that has seen a run under way never runs beside it.
+			return acquisition{failsOpen: !wait.polling() && g.failsOpen(ctx, err)}, err
 		}
+		got := acquisition{record: record, waited: wait.elapsed()}
 		err = refusal(*c, record)
 		switch {
 		case err == nil:
-			wait.report(ctx, g, record)
-			return record, nil
+			return got, nil
 		case errors.Is(err, ErrInProgress) && wait.next(ctx):
 			continue
 		}
-		wait.report(ctx, g, record)
+		got.waited = wait.elapsed()
+		got.reportWait(ctx, g)
 		g.report(ctx, Event{Kind: kindOf(err), Key: c.Key, Attempt: record.Attempt, Err: err})
-		return record, err
+		return got, err
 	}
 }
 
@@ -172,20 +191,19 @@ func earlier(a, b time.Time) time.Time {
 }
 
 // meet finds out who holds the record, by claiming it or, where that may save a
-// write, by looking first.
+// write, by looking first. A look that fails decides nothing: the claim does.
 func (g *Guard) meet(ctx context.Context, c persistence.Claim, polling bool) (persistence.Record, error) {
+	asking, cancel := g.asking(ctx)
+	defer cancel()
 	if g.reader != nil && (g.config.ReadFirst || polling) {
-		record, found, err := g.reader.Read(ctx, c.Key)
-		if err != nil {
-			return record, g.storeError(ctx, "read", c.Key, err)
-		}
+		record, found, err := g.reader.Read(asking, c.Key)
 		settled := found && record.Status.Finished() && !record.Expired(c.Now)
 		running := found && record.LeaseLive(c.Now)
-		if settled || polling && running {
+		if err == nil && (settled || polling && running) {
 			return record, nil
 		}
 	}
-	record, err := g.store.Acquire(ctx, c)
+	record, err := g.store.Acquire(asking, c)
 	if err != nil {
 		return record, g.notAcquired(ctx, c, err)
 	}
@@ -194,26 +212,42 @@ func (g *Guard) meet(ctx context.Context, c persistence.Claim, polling bool) (pe
 
 // notAcquired gives up a claim whose fate is not known. If it was applied and
 // only the reply is lost, nobody but this caller knows the owner, and its own
-// retry would be locked out until the lease is over.
+// retry would be locked out until the lease is over. Even a refusal may follow a
+// try that was applied.
 func (g *Guard) notAcquired(ctx context.Context, c persistence.Claim, err error) error {
-	failed := g.storeError(ctx, "acquire", c.Key, err)
-	if persistence.Retryable(err) && g.config.OnStoreFault == FailClosed {
-		g.release(ctx, c.Fresh(), Event{Err: failed})
+	failed := &StoreError{Op: "acquire", Key: c.Key, Retryable: persistence.Retryable(err), Err: err}
+	if g.config.OnStoreFault == FailClosed && !errors.Is(err, persistence.ErrInvalid) && !errors.Is(err, persistence.ErrUnreadable) {
+		giving, cancel := g.asking(context.WithoutCancel(ctx))
+		if deadline, ok := ctx.Deadline(); ok && ctx.Err() == nil {
+			giving, cancel = context.WithDeadline(giving, halfWay(deadline))
+		}
+		defer cancel()
+		_ = g.store.Release(giving, c.Fresh().Lease()) // most likely there is nothing to release
 	}
+	g.report(ctx, Event{Kind: StoreFailed, Key: c.Key, Err: failed})
 	return failed
 }
 
-func (g *Guard) storeError(ctx context.Context, op, key string, err error) *StoreError {
-	failed := &StoreError{Op: op, Key: key, Retryable: persistence.Retryable(err), Err: err}
-	g.report(ctx, Event{Kind: StoreFailed, Key: key, Err: failed})
-	return failed
+// asking is the context of a call of the store that comes before the function.
+// Where there is a deadline, the store gets no more than half of the time until
+// then: the rest is for running, or for saying that the store has failed.
+func (g *Guard) asking(ctx context.Context) (context.Context, context.CancelFunc) {
+	limit := wallClock().Add(g.config.StoreTimeout)
+	if deadline, ok := ctx.Deadline(); ok {
+		limit = earlier(limit, halfWay(deadline))
+	}
+	return context.WithDeadline(ctx, limit)
+}
+
+func halfWay(deadline time.Time) time.Time {
+	now := wallClock()
+	return now.Add(deadline.Sub(now) / 2)
 }
 
 // failsOpen tells whether the function may run although its record could not be
 // acquired: by choice, with time left, and not where the store did answer.
 func (g *Guard) failsOpen(ctx context.Context, err error) bool {
 	return g.config.OnStoreFault == FailOpen &&
-		errors.Is(err, ErrStore) &&
 		!errors.Is(err, persistence.ErrUnreadable) &&
 		!errors.Is(err, persistence.ErrInvalid) &&
 		ctx.Err() == nil
@@ -247,148 +281,26 @@ func kindOf(refusal error) EventKind {
 
 // execute runs the function under the lease that was obtained and settles the
 // record by what comes of it.
-func (g *Guard) execute(ctx context.Context, r persistence.Record, run body) error {
-	if r.Attempt > 1 {
-		g.report(ctx, Event{Kind: TakenOver, Key: r.Key, Attempt: r.Attempt})
+func (g *Guard) execute(ctx context.Context, got acquisition, run body) error {
+	t := &tenure{guard: g, record: got.record}
+	defer t.end(ctx)
+	got.reportWait(ctx, g)
+	if got.record.Attempt > 1 {
+		g.report(ctx, Event{Kind: TakenOver, Key: got.record.Key, Attempt: got.record.Attempt})
 	}
-	// The context of the run ends before the lease does, by any clock within the
-	// allowance. An environment may have been frozen since the store answered,
-	// and a frozen context's timer need not have fired yet.
-	end := r.LeaseUntil.Add(-g.config.ClockSkew)
-	if !wallClock().Before(end) || ctx.Err() != nil {
-		err := &NotStartedError{Key: r.Key, Err: ctx.Err()}
-		if err.Err == nil {
-			err.Err = context.DeadlineExceeded
-		}
-		g.release(ctx, r, Event{Attempt: r.Attempt, Err: err})
-		return err
-	}
-	started := time.Now()
-	var e effect
-	err := g.run(withCall(ctx, g.config.Operation, r), end, r, &e, run)
-	event := Event{Key: r.Key, Attempt: r.Attempt, Elapsed: time.Since(started), Err: err}
+	until, err := t.until(ctx)
 	if err != nil {
-		return g.settleFailure(ctx, r, err, event)
-	}
-	return g.settleResult(ctx, r, e, event)
-}
-
-// run runs the function. If it panics or exits its goroutine, the record is
-// settled on the way, and the panic is left to go on: the runtime reports its
-// type and stack, and ends the process, as without a guard.
-func (g *Guard) run(ctx context.Context, end time.Time, r persistence.Record, e *effect, run body) error {
-	if deadline, ok := ctx.Deadline(); !ok || end.Before(deadline) {
-		var cancel context.CancelFunc
-		ctx, cancel = context.WithDeadline(ctx, end)
-		defer cancel()
-	}
-	returned := false
-	defer func() {
-		switch {
-		case returned:
-		case e.done: // and its result's encoding panicked
-			_ = g.complete(ctx, r, persistence.StatusCompleted, effect{omit: errUnwound}, Event{Key: r.Key, Attempt: r.Attempt})
-		default:
-			g.release(ctx, r, Event{Attempt: r.Attempt, Err: errUnwound})
-		}
-	}()
-	err := run(ctx, e)
-	returned = true
-	return err
-}
-
-// errUnwound is reported where the function, or the encoding of its result, did
-// not return.
-var errUnwound = errors.New("a panic, or the goroutine exited")
-
-// settleFailure records a permanent failure and releases the record after any
-// other. The function's error is the caller's, whatever becomes of the record.
-func (g *Guard) settleFailure(ctx context.Context, r persistence.Record, err error, event Event) error {
-	stored, permanent := recordable(err)
-	if !permanent {
-		g.release(ctx, r, event)
+		t.release(ctx, err)
 		return err
 	}
-	_ = g.complete(ctx, r, persistence.StatusFailed, effect{result: stored}, event)
-	return err
-}
-
-// settleResult records a result.
-func (g *Guard) settleResult(ctx context.Context, r persistence.Record, e effect, event Event) error {
-	err := g.complete(ctx, r, persistence.StatusCompleted, e, event)
-	switch {
-	case err == nil:
-		return nil
-	case errors.Is(err, persistence.ErrLeaseLost):
-		return &LeaseLostError{Key: r.Key, Result: e.result, Err: err}
-	case g.config.OnStoreFault == FailOpen:
-		return nil
-	default:
-		return &StoreError{
-			Op: "complete", Key: r.Key,
-			Executed: true, Result: e.result,
-			Retryable: persistence.Retryable(err), Err: err,
-		}
+	if err := t.run(withCall(ctx, g.config.Operation, got.record), until, run); err != nil {
+		return t.settleFailure(ctx, err)
 	}
-}
-
-// complete writes the outcome, without its result where that can't be stored. It
-// reports what came of it, and returns the store's error.
-func (g *Guard) complete(ctx context.Context, r persistence.Record, status persistence.Status, e effect, event Event) error {
-	outcome := persistence.Outcome{
-		Status:        status,
-		Result:        e.result,
-		ResultOmitted: e.omit != nil,
-		ExpiresAt:     g.expiry(wallClock()),
-	}
-	settling, cancel := g.settling(ctx)
-	defer cancel()
-	err := g.store.Complete(settling, r.Lease(), outcome)
-	if errors.Is(err, persistence.ErrTooLarge) {
-		e.omit = err
-		outcome.ResultOmitted = true
-		err = g.store.Complete(settling, r.Lease(), outcome)
-	}
-	switch {
-	case errors.Is(err, persistence.ErrLeaseLost):
-		event.Kind, event.Err = LeaseLost, err
-	case err != nil:
-		event.Kind, event.Err = NotStored, err
-	case e.omit != nil:
-		event.Kind, event.Err = NotStored, e.omit
-	default:
-		event.Kind = Executed
-	}
-	g.report(ctx, event)
-	return err
-}
-
-// release gives the record up, so that a retry may run at once. If that fails,
-// the lease still bounds the record; nobody but the log and the observer has to
-// know.
-func (g *Guard) release(ctx context.Context, r persistence.Record, event Event) {
-	settling, cancel := g.settling(ctx)
-	defer cancel()
-	event.Key = r.Key
-	switch err := g.store.Release(settling, r.Lease()); {
-	case err == nil:
-		event.Kind = Released
-	case errors.Is(err, persistence.ErrLeaseLost):
-		event.Kind = LeaseLost
-	default:
-		event.Kind, event.Err = StoreFailed, fmt.Errorf("release: %w", err)
-	}
-	g.report(ctx, event)
-}
-
-// settling is the context of the writes that settle a record. The function's own
-// may be over by then; the record must be settled all the same.
-func (g *Guard) settling(ctx context.Context) (context.Context, context.CancelFunc) {
-	return context.WithTimeout(context.WithoutCancel(ctx), g.config.SettleTimeout)
+	return t.settleResult(ctx)
 }
 
 // unprotected runs the function without a record.
 func (g *Guard) unprotected(ctx context.Context, key string, why error, run body) error {
 	g.report(ctx, Event{Kind: Unprotected, Key: key, Err: why})
-	return run(ctx, new(effect))
+	return run(withoutCall(ctx), new(effect))
 }

@@ -14,24 +14,23 @@ type Replay struct {
 
 // replay answers from a finished record.
 func (g *Guard) replay(ctx context.Context, r persistence.Record) (*replayed, error) {
-	event := Event{Kind: Replayed, Key: r.Key, Attempt: r.Attempt}
-	if r.ResultOmitted {
-		event.Err = &ResultNotStoredError{Key: r.Key}
-		g.report(ctx, event)
-		return nil, event.Err
+	result, err := g.storedAnswer(ctx, r)
+	g.report(ctx, Event{Kind: Replayed, Key: r.Key, Attempt: r.Attempt, Err: err})
+	if err != nil {
+		return nil, err
 	}
-	if r.Status == persistence.StatusFailed {
-		event.Err = replayFailure(r.Key, r.Result)
-		g.report(ctx, event)
-		return nil, event.Err
-	}
-	result := r.Result
-	if g.config.OnReplay != nil {
-		var err error
-		if result, err = g.config.OnReplay(ctx, Replay{Operation: g.config.Operation, Record: r}); err != nil {
-			return nil, err
-		}
-	}
-	g.report(ctx, event)
 	return &replayed{key: r.Key, result: result}, nil
+}
+
+func (g *Guard) storedAnswer(ctx context.Context, r persistence.Record) ([]byte, error) {
+	switch {
+	case r.Status == persistence.StatusFailed:
+		return nil, replayFailure(r)
+	case r.ResultOmitted:
+		return nil, &ResultNotStoredError{Key: r.Key}
+	case g.config.OnReplay == nil:
+		return r.Result, nil
+	default:
+		return g.config.OnReplay(ctx, Replay{Operation: g.config.Operation, Record: r})
+	}
 }

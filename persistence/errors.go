@@ -24,9 +24,9 @@ var (
 type Fault struct {
 	// Op is the store's method in lower case, such as "acquire".
 	Op string
-	// Retryable tells whether the same call may succeed later. A fault that is
-	// not retryable is a refusal, and the refused call wrote nothing; behind a
-	// retryable one the write may have been applied.
+	// Retryable tells whether the same call may succeed later. Either way the
+	// write may have been applied: even a refusal can follow a try whose reply
+	// was lost.
 	Retryable bool
 	// Err is the cause.
 	Err error

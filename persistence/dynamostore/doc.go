@@ -38,8 +38,9 @@
 //	checkpoint        1 UpdateItem
 //	read              1 GetItem, eventually consistent: half a read unit for each 4 KB
 //
-// An endpoint that does not return the item with a failed condition (DAX, older
-// emulators) costs one consistent GetItem more in each of these cases.
+// A condition that fails on no item at all costs one consistent GetItem more: to
+// complete or release a record that is gone. So does every failed condition at an
+// endpoint that does not return the item (DAX, older emulators).
 //
 // # Permissions
 //
@@ -49,8 +50,8 @@
 // # Failures
 //
 // The SDK repeats a request whose reply was lost; the store then recognises its
-// own write by the owner. What the SDK gives up on too early is retried here,
-// within the context's deadline: transaction conflicts, throttling, and requests
-// that are not answered at all ([Config.RequestTimeout]). All else is a
-// [*persistence.Fault].
+// own write by the owner. A request that is not answered at all counts as lost
+// after [Config.RequestTimeout]. What the SDK gives up on too early, throttling and
+// transaction conflicts, is retried here, within the context's deadline. All else
+// is a [*persistence.Fault].
 package dynamostore

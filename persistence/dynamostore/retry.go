@@ -2,51 +2,61 @@ package dynamostore
 
 import (
 	"context"
+	"fmt"
 	"math/rand/v2"
 	"time"
+
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/aws/smithy-go/middleware"
 )
 
 const (
-	maxTries   = 6
+	busyTries  = 6
 	firstPause = 50 * time.Millisecond
 )
 
-// retry sends a request, and sends it again where that is a matter of moments:
-//
-//   - The table was busy. The SDK repeats throttled requests a few times, and
-//     conflicts with a transaction not at all.
-//   - No answer came within the request timeout. The SDK would wait for it until
-//     the context ends, which is when Lambda kills the process. Whether the
-//     request was applied is not known, but a write recognises itself.
-//
-// It stays within the context's deadline, which the last error outlives: it says
-// more than "deadline exceeded".
-func (s *Store) retry(ctx context.Context, request func(context.Context) error) error {
-	pause := firstPause
-	for try := 1; ; try++ {
-		err, late := s.try(ctx, request)
-		switch {
-		case err == nil, try == maxTries, !late && !busy(err):
-			return err
-		case late:
-			continue
-		}
+// retryBusy repeats a request that the table was too busy for. The SDK repeats
+// throttled requests a few times and conflicts with a transaction not at all,
+// but both are a matter of moments. It stays within the context's deadline, which
+// the last error outlives: it says more than "deadline exceeded".
+func retryBusy(ctx context.Context, request func() error) error {
+	err := request()
+	for try, pause := 1, firstPause; try < busyTries && busy(err); try, pause = try+1, 2*pause {
 		timer := time.NewTimer(pause/2 + rand.N(pause/2))
 		select {
 		case <-timer.C:
-			pause *= 2
 		case <-ctx.Done():
 			timer.Stop()
 			return err
 		}
+		err = request()
 	}
+	return err
 }
 
-// try sends a request once and tells whether its answer was too late, with time
-// left for another try.
-func (s *Store) try(ctx context.Context, request func(context.Context) error) (err error, late bool) {
-	limited, cancel := context.WithTimeout(ctx, s.requestTimeout)
-	defer cancel()
-	err = request(limited)
-	return err, err != nil && limited.Err() != nil && ctx.Err() == nil
+// limitRequests bounds each try that the SDK makes. Without a bound it waits for
+// an answer until the context ends, which is when Lambda kills the process. A try
+// that is too late is repeated by the SDK like one whose connection broke: whether
+// it was applied is not known, and a write recognises itself.
+func limitRequests(timeout time.Duration) func(*dynamodb.Options) {
+	limit := middleware.FinalizeMiddlewareFunc("RequestTimeout", func(ctx context.Context, in middleware.FinalizeInput, next middleware.FinalizeHandler) (middleware.FinalizeOutput, middleware.Metadata, error) {
+		limited, cancel := context.WithTimeout(ctx, timeout)
+		defer cancel()
+		out, metadata, err := next.HandleFinalize(limited, in)
+		if err != nil && limited.Err() != nil && ctx.Err() == nil {
+			err = &lateError{timeout}
+		}
+		return out, metadata, err
+	})
+	insert := func(stack *middleware.Stack) error { return stack.Finalize.Insert(limit, "Retry", middleware.After) }
+	return func(o *dynamodb.Options) { o.APIOptions = append(o.APIOptions, insert) }
 }
+
+// lateError is that of a request without an answer. The SDK asks it whether to
+// try again.
+type lateError struct{ timeout time.Duration }
+
+func (e *lateError) Error() string { return fmt.Sprintf("no answer within %v", e.timeout) }
+
+// RetryableError implements the SDK's retry.RetryableError.
+func (e *lateError) RetryableError() bool { return true }

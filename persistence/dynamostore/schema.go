@@ -120,6 +120,9 @@ func (s *schema) decode(i item) (persistence.Record, error) {
 	default:
 		return r, fmt.Errorf("%w: %s has the status %q", persistence.ErrUnreadable, r.Key, r.Status)
 	}
+	if fingerprint, exists := i[s.attr.Fingerprint]; exists && r.Fingerprint == "" {
+		return r, fmt.Errorf("%w: %s: the fingerprint is a %T", persistence.ErrUnreadable, r.Key, fingerprint)
+	}
 	steps, err := s.steps(i)
 	if err != nil {
 		return r, fmt.Errorf("%w: %s: %w", persistence.ErrUnreadable, r.Key, err)

@@ -51,6 +51,7 @@ func TestItemsOfOthers(t *testing.T) {
 		"unknown status":                {attributes{"status": text("EXPIRED")}, "unreadable"},
 		"result of another type":        {attributes{"status": text("COMPLETED"), "result": number("1")}, "unreadable"},
 		"unknown encoding":              {attributes{"status": text("COMPLETED"), "result": text("x"), "result_encoding": text("gzip")}, "unreadable"},
+		"fingerprint of another type":   {attributes{"status": text("COMPLETED"), "result": text("x"), "fingerprint": number("1")}, "unreadable"},
 		"steps of another type":         {attributes{"status": text("PARTIAL_SUCCESS"), "steps": text("x")}, "unreadable"},
 		"a step of another type":        {attributes{"status": text("PARTIAL_SUCCESS"), "steps": &types.AttributeValueMemberM{Value: attributes{"a": number("1")}}}, "unreadable"},
 		"a newer format":                {attributes{"status": text("COMPLETED"), "result": text("x"), "version": number("2")}, "unreadable"},
@@ -296,4 +297,97 @@ func FuzzHostileItems(f *testing.F) {
 		name := "idempotency"
 		_, _ = client.DeleteItem(t.Context(), &dynamodb.DeleteItemInput{TableName: &name, Key: attributes{"idempotency_key": text("payment#1")}})
 	})
+}
+
+// A late owner may add a step between the take-over's two requests: the step is
+// part of what was taken over.
+func TestATakeOverSeesStepsAddedMeanwhile(t *testing.T) {
+	db, store := newStore(t)
+	late, err := store.Acquire(t.Context(), claim("late"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	db.Inject(dynamolocal.Fault{Operation: "UpdateItem", Do: dynamolocal.Before(func(dynamolocal.Request) {
+		if err := store.Checkpoint(t.Context(), late.Lease(), "charge", []byte("ch_1")); err != nil {
+			t.Error(err)
+		}
+	})})
+	c := claim("next")
+	c.Now = late.LeaseUntil.Add(time.Second)
+	c.LeaseUntil = c.Now.Add(time.Minute)
+	r, err := store.Acquire(t.Context(), c)
+	if err != nil || r.Owner != "next" || string(r.Steps["charge"]) != "ch_1" || r.Attempt != 2 {
+		t.Errorf("got %+v, %v", r, err)
+	}
+}
+
+// What somebody left in an item that was reset by hand does not hide its result.
+func TestALeftOverEncodingDoesNotHideTheResult(t *testing.T) {
+	db, store := newStore(t)
+	seed(t, db, attributes{"idempotency_key": text("payment#1"), "status": text("PARTIAL_SUCCESS"), "result_encoding": text("omitted"), "result": text("old")})
+	r, err := store.Acquire(t.Context(), claim("me"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := store.Complete(t.Context(), r.Lease(), completed("paid")); err != nil {
+		t.Fatal(err)
+	}
+	if r, err := store.Acquire(t.Context(), claim("next")); err != nil || string(r.Result) != "paid" || r.ResultOmitted {
+		t.Errorf("got %+v, %v", r, err)
+	}
+}
+
+// However full of steps a record is, it can be completed.
+func TestARecordFullOfStepsCanBeCompleted(t *testing.T) {
+	_, store := newStore(t)
+	r, err := store.Acquire(t.Context(), claim("me"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	largest := 400 << 10
+	for {
+		err = store.Checkpoint(t.Context(), r.Lease(), "all", bytes.Repeat([]byte("x"), largest))
+		if !errors.Is(err, persistence.ErrTooLarge) {
+			break
+		}
+		largest--
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	o := persistence.Outcome{Status: persistence.StatusCompleted, ResultOmitted: true, ExpiresAt: now.Add(time.Hour)}
+	if err := store.Complete(t.Context(), r.Lease(), o); err != nil {
+		t.Errorf("with %d bytes of steps: %v", largest, err)
+	}
+}
+
+// A map without members is no item.
+func TestAnEmptyItemWithAFailedConditionIsNone(t *testing.T) {
+	api := &stub{put: &types.ConditionalCheckFailedException{Item: attributes{}}, get: &dynamodb.GetItemOutput{Item: attributes{
+		"idempotency_key": text("payment#1"), "status": text("COMPLETED"), "result": text("done"),
+	}}}
+	store, err := dynamostore.New(api, dynamostore.Config{Table: "t"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if r, err := store.Acquire(t.Context(), claim("me")); err != nil || string(r.Result) != "done" {
+		t.Errorf("got %+v, %v", r, err)
+	}
+}
+
+// Two processes that create the table at the same time both succeed.
+func TestCreateTableMayRace(t *testing.T) {
+	db := dynamolocal.New()
+	config := dynamostore.Config{Table: "idempotency"}
+	quicker := dynamolocal.Before(func(dynamolocal.Request) {
+		if err := dynamostore.CreateTable(t.Context(), db.Client(), config); err != nil {
+			t.Error(err)
+		}
+	})
+	for _, operation := range []string{"CreateTable", "UpdateTimeToLive"} {
+		db.Inject(dynamolocal.Fault{Operation: operation, Do: quicker})
+	}
+	if err := dynamostore.CreateTable(t.Context(), db.Client(), config); err != nil {
+		t.Error(err)
+	}
 }

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
@@ -25,10 +24,10 @@ type API interface {
 // Store keeps records in a DynamoDB table. It is immutable and safe for
 // concurrent use; one store serves any number of operations.
 type Store struct {
-	api            API
-	table          *string
-	schema         schema
-	requestTimeout time.Duration
+	api     API
+	table   *string
+	schema  schema
+	limited func(*dynamodb.Options) // the request timeout
 }
 
 var (
@@ -48,10 +47,10 @@ func New(api API, config Config) (*Store, error) {
 		return nil, err
 	}
 	return &Store{
-		api:            api,
-		table:          aws.String(config.Table),
-		schema:         newSchema(config),
-		requestTimeout: config.RequestTimeout,
+		api:     api,
+		table:   aws.String(config.Table),
+		schema:  newSchema(config),
+		limited: limitRequests(config.RequestTimeout),
 	}, nil
 }
 
@@ -87,14 +86,17 @@ func (s *Store) Acquire(ctx context.Context, c persistence.Claim) (persistence.R
 		default:
 			return record, nil
 		}
-		applied, inTheWay, err := s.apply(ctx, write)
-		if err != nil {
+		applied, there, err := s.apply(ctx, write)
+		switch {
+		case err != nil:
 			return persistence.Record{}, fault("acquire", err)
-		}
-		if applied {
+		case applied && len(there) > 0:
+			record, err = s.schema.decode(there)
+			return record, fault("acquire", err)
+		case applied:
 			return record, nil
 		}
-		found = inTheWay
+		found = there
 	}
 	return persistence.Record{}, fault("acquire", errContended)
 }
@@ -157,6 +159,10 @@ func (s *Store) Release(ctx context.Context, l persistence.Lease) error {
 	return fault("release", errContended)
 }
 
+// completionReserve is what steps leave free of an item, in bytes: completing
+// without a result must always be possible.
+const completionReserve = 256
+
 // Checkpoint implements [persistence.Checkpointer].
 func (s *Store) Checkpoint(ctx context.Context, l persistence.Lease, step string, output []byte) error {
 	if err := l.Check(); err != nil {
@@ -166,7 +172,7 @@ func (s *Store) Checkpoint(ctx context.Context, l persistence.Lease, step string
 		return fmt.Errorf("%w: a step without a name", persistence.ErrInvalid)
 	}
 	record := persistence.Record{Key: l.Key, Owner: l.Owner, Fingerprint: l.Fingerprint, Status: persistence.StatusProcessing, Steps: l.Steps}
-	if s.schema.size(record)+len(step)+len(output) > maxItem {
+	if s.schema.size(record)+len(step)+len(output)+completionReserve > maxItem {
 		return persistence.ErrTooLarge
 	}
 	write := s.firstStep(l, step, output)

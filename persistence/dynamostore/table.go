@@ -60,22 +60,33 @@ func CreateTable(ctx context.Context, api TableAPI, config Config) error {
 const tableTimeout = 2 * time.Minute
 
 func enableTTL(ctx context.Context, api TableAPI, config Config) error {
-	current, err := api.DescribeTimeToLive(ctx, &dynamodb.DescribeTimeToLiveInput{TableName: aws.String(config.Table)})
-	if err != nil {
-		return fmt.Errorf("dynamostore: TTL of table %s: %w", config.Table, err)
+	enabled, err := ttlEnabled(ctx, api, config)
+	if err == nil && !enabled {
+		_, err = api.UpdateTimeToLive(ctx, &dynamodb.UpdateTimeToLiveInput{
+			TableName: aws.String(config.Table),
+			TimeToLiveSpecification: &types.TimeToLiveSpecification{
+				AttributeName: aws.String(config.Attributes.ExpireAt),
+				Enabled:       aws.Bool(true),
+			},
+		})
+		if err != nil {
+			// Somebody else may have been quicker.
+			if enabled, again := ttlEnabled(ctx, api, config); again == nil && enabled {
+				return nil
+			}
+		}
 	}
-	if ttl := current.TimeToLiveDescription; ttl != nil && aws.ToString(ttl.AttributeName) == config.Attributes.ExpireAt {
-		return nil
-	}
-	_, err = api.UpdateTimeToLive(ctx, &dynamodb.UpdateTimeToLiveInput{
-		TableName: aws.String(config.Table),
-		TimeToLiveSpecification: &types.TimeToLiveSpecification{
-			AttributeName: aws.String(config.Attributes.ExpireAt),
-			Enabled:       aws.Bool(true),
-		},
-	})
 	if err != nil {
 		return fmt.Errorf("dynamostore: TTL of table %s: %w", config.Table, err)
 	}
 	return nil
+}
+
+func ttlEnabled(ctx context.Context, api TableAPI, config Config) (bool, error) {
+	current, err := api.DescribeTimeToLive(ctx, &dynamodb.DescribeTimeToLiveInput{TableName: aws.String(config.Table)})
+	if err != nil {
+		return false, err
+	}
+	ttl := current.TimeToLiveDescription
+	return ttl != nil && aws.ToString(ttl.AttributeName) == config.Attributes.ExpireAt, nil
 }

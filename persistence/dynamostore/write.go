@@ -13,22 +13,27 @@ import (
 
 // conditional is one conditional write of the record of a key.
 type conditional struct {
-	key  string
-	send func(context.Context, API) error
+	key string
+	// send returns the item after the write, where that was asked for.
+	send func(context.Context, API, func(*dynamodb.Options)) (item, error)
 }
 
-// apply sends a write. If its condition fails it returns the item that was in
-// the way, or nil where there is none.
+// apply sends a write. It returns the item that is there then: after the write,
+// where that was asked for, or the one that was in the way of its condition, or
+// nil where there is none.
 func (s *Store) apply(ctx context.Context, w *conditional) (applied bool, found item, err error) {
-	err = s.retry(ctx, func(ctx context.Context) error { return w.send(ctx, s.api) })
+	err = retryBusy(ctx, func() error {
+		found, err = w.send(ctx, s.api, s.limited)
+		return err
+	})
 	if err == nil {
-		return true, nil, nil
+		return true, found, nil
 	}
 	found, failed := conditionFailed(err)
 	switch {
 	case !failed:
 		return false, nil, err
-	case found != nil:
+	case len(found) > 0:
 		return false, found, nil
 	}
 	// Nothing was in the way, or the endpoint does not say what.
@@ -39,8 +44,8 @@ func (s *Store) apply(ctx context.Context, w *conditional) (applied bool, found 
 func (s *Store) get(ctx context.Context, key string, consistent *bool) (item, error) {
 	input := &dynamodb.GetItemInput{TableName: s.table, Key: s.schema.key(key), ConsistentRead: consistent}
 	var found item
-	err := s.retry(ctx, func(ctx context.Context) error {
-		output, err := s.api.GetItem(ctx, input)
+	err := retryBusy(ctx, func() error {
+		output, err := s.api.GetItem(ctx, input, s.limited)
 		if err == nil && len(output.Item) > 0 {
 			found = output.Item
 		}
@@ -88,15 +93,16 @@ func (s *Store) insert(c persistence.Claim) *conditional {
 		},
 		ReturnValuesOnConditionCheckFailure: types.ReturnValuesOnConditionCheckFailureAllOld,
 	}
-	return &conditional{c.Key, func(ctx context.Context, api API) error {
-		_, err := api.PutItem(ctx, input)
-		return err
+	return &conditional{c.Key, func(ctx context.Context, api API, limited func(*dynamodb.Options)) (item, error) {
+		_, err := api.PutItem(ctx, input, limited)
+		return nil, err
 	}}
 }
 
 // takeOver makes the stale record just seen the claim's own: a compare-and-swap
 // on its owner, status and lease, so that of many callers one wins and an owner
-// who is late after all is not overwritten. The steps stay.
+// who is late after all is not overwritten. The steps stay, also one that the late
+// owner has added since: hence the item is asked for as it is after the write.
 func (s *Store) takeOver(c persistence.Claim, seen item) *conditional {
 	u := update{schema: &s.schema, values: item{}}
 	u.unchanged(phOwner, seen)
@@ -110,7 +116,11 @@ func (s *Store) takeOver(c persistence.Claim, seen item) *conditional {
 	if c.Fingerprint != "" {
 		u.set(phFingerprint, ":fingerprint", text(c.Fingerprint))
 	}
-	return u.of(s, c.Key)
+	u.remove(phResult) // in case that somebody has reset a finished record by hand
+	u.remove(phEncoding)
+	input := u.input(s, c.Key)
+	input.ReturnValues = types.ReturnValueAllNew
+	return updating(c.Key, input)
 }
 
 // complete finishes the record of a lease.
@@ -166,9 +176,9 @@ func (s *Store) remove(l persistence.Lease) *conditional {
 		ExpressionAttributeValues:           u.values,
 		ReturnValuesOnConditionCheckFailure: types.ReturnValuesOnConditionCheckFailureAllOld,
 	}
-	return &conditional{l.Key, func(ctx context.Context, api API) error {
-		_, err := api.DeleteItem(ctx, input)
-		return err
+	return &conditional{l.Key, func(ctx context.Context, api API, limited func(*dynamodb.Options)) (item, error) {
+		_, err := api.DeleteItem(ctx, input, limited)
+		return nil, err
 	}}
 }
 
@@ -246,8 +256,11 @@ func (u *update) input(s *Store, key string) *dynamodb.UpdateItemInput {
 func (u *update) of(s *Store, key string) *conditional { return updating(key, u.input(s, key)) }
 
 func updating(key string, input *dynamodb.UpdateItemInput) *conditional {
-	return &conditional{key, func(ctx context.Context, api API) error {
-		_, err := api.UpdateItem(ctx, input)
-		return err
+	return &conditional{key, func(ctx context.Context, api API, limited func(*dynamodb.Options)) (item, error) {
+		output, err := api.UpdateItem(ctx, input, limited)
+		if err != nil {
+			return nil, err
+		}
+		return output.Attributes, nil
 	}}
 }

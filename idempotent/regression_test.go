@@ -1,0 +1,419 @@
+package idempotent_test
+
+// What reviewers have broken; one test for each kind.
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"math/big"
+	"net/http"
+	"slices"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/aws/aws-lambda-go/events"
+	"github.com/aws/aws-lambda-go/lambda"
+
+	"github.com/ikkai-go/idempotency"
+	"github.com/ikkai-go/idempotency/idempotent"
+	"github.com/ikkai-go/idempotency/internal/dynamolocal"
+	"github.com/ikkai-go/idempotency/persistence"
+)
+
+// A refusal can follow a try that was applied: its claim must be given up too.
+func TestARefusalAfterALostReplyLocksNobodyOut(t *testing.T) {
+	for name, first := range map[string]dynamolocal.Effect{
+		"reply dropped":      dynamolocal.DropReply(),
+		"500 after applying": dynamolocal.FailAfter(),
+		"reply late":         dynamolocal.DelayAfter(time.Hour),
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				db, store := newDynamo(t)
+				db.Inject(
+					dynamolocal.Fault{Operation: "PutItem", Do: first},
+					dynamolocal.Fault{Operation: "PutItem", Match: 2, Do: dynamolocal.Fail("ExpiredTokenException", "expired", http.StatusBadRequest)},
+				)
+				guard := newTestGuard(t, store, idempotent.Config{})
+				run := func(context.Context) (string, error) { return "ran", nil }
+				if _, err := idempotent.Do(within(t, time.Minute), guard, "k", run); !errors.Is(err, idempotent.ErrStore) {
+					t.Fatalf("got %v, want ErrStore", err)
+				}
+				if got, err := idempotent.Do(within(t, time.Minute), guard, "k", run); err != nil || got != "ran" {
+					t.Errorf("its retry got %q, %v", got, err)
+				}
+			})
+		})
+	}
+}
+
+// An invocation that has to wait for its turn must not hold a lease meanwhile, and
+// must leave when its context does.
+func TestAnInvocationWaitsForItsTurnWithoutALease(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		memory := persistence.NewMemory()
+		end := make(chan struct{})
+		var ran atomic.Int32
+		handler := newTestGuard(t, memory, idempotent.Config{}).Handler(lambda.NewHandler(func(_ context.Context, o order) (string, error) {
+			ran.Add(1)
+			if o.ID == "a" {
+				<-end
+			}
+			return o.ID, nil
+		}))
+		done := make(chan struct{})
+		go func() {
+			defer close(done)
+			_, _ = handler.Invoke(within(t, time.Minute), []byte(`{"id":"a"}`))
+		}()
+		synctest.Wait()
+		_, err := handler.Invoke(within(t, 50*time.Millisecond), []byte(`{"id":"b"}`))
+		if !errors.Is(err, idempotent.ErrNotStarted) || len(memory.Records()) != 1 {
+			t.Errorf("got %v, with %d records", err, len(memory.Records()))
+		}
+		close(end)
+		<-done
+		if ran.Load() != 1 {
+			t.Errorf("ran %d times", ran.Load())
+		}
+	})
+}
+
+// A handler's response may be in a buffer that its next invocation writes to.
+func TestAResponseIsCopiedBeforeAnythingElseHappens(t *testing.T) {
+	shared := &sharedBuffer{}
+	store := &hooked{Memory: persistence.NewMemory(), beforeComplete: func() { copy(shared.buffer, "other") }}
+	handler := newTestGuard(t, store, idempotent.Config{}).Handler(shared)
+	for range 2 {
+		if got, err := handler.Invoke(t.Context(), []byte(`{"id":"1"}`)); err != nil || string(got) != "first" {
+			t.Errorf("got %s, %v", got, err)
+		}
+	}
+}
+
+type sharedBuffer struct{ buffer []byte }
+
+func (s *sharedBuffer) Invoke(context.Context, []byte) ([]byte, error) {
+	s.buffer = append(s.buffer[:0], "first"...)
+	return s.buffer, nil
+}
+
+// hooked is a store in which something happens meanwhile.
+type hooked struct {
+	*persistence.Memory
+	beforeComplete func()
+	readsFail      atomic.Bool
+	claimsFail     atomic.Bool
+}
+
+func (h *hooked) Acquire(ctx context.Context, c persistence.Claim) (persistence.Record, error) {
+	if h.claimsFail.Load() {
+		return persistence.Record{}, errDown
+	}
+	return h.Memory.Acquire(ctx, c)
+}
+
+func (h *hooked) Complete(ctx context.Context, l persistence.Lease, o persistence.Outcome) error {
+	if h.beforeComplete != nil {
+		h.beforeComplete()
+	}
+	return h.Memory.Complete(ctx, l, o)
+}
+
+func (h *hooked) Read(ctx context.Context, key string) (persistence.Record, bool, error) {
+	if h.readsFail.Load() {
+		return persistence.Record{}, false, errDown
+	}
+	return h.Memory.Read(ctx, key)
+}
+
+var errDown = &persistence.Fault{Op: "test", Retryable: true, Err: errors.New("down")}
+
+// A look that fails decides nothing, whatever the policy: the claim does.
+func TestAFailedReadLeavesTheDecisionToTheClaim(t *testing.T) {
+	for _, policy := range []idempotent.StoreFault{idempotent.FailClosed, idempotent.FailOpen} {
+		store := &hooked{Memory: persistence.NewMemory()}
+		store.readsFail.Store(true)
+		guard := newTestGuard(t, store, idempotent.Config{ReadFirst: true, OnStoreFault: policy})
+		runs := 0
+		for range 2 {
+			got, err := idempotent.Do(t.Context(), guard, "k", func(context.Context) (int, error) { runs++; return runs, nil })
+			if err != nil || got != 1 {
+				t.Errorf("policy %v: got %v, %v", policy, got, err)
+			}
+		}
+	}
+}
+
+// A duplicate that has seen a run under way never runs beside it, not even where
+// the guard fails open.
+func TestAWaitingDuplicateNeverFailsOpen(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store := &hooked{Memory: persistence.NewMemory()}
+		guard := newTestGuard(t, store, idempotent.Config{Wait: 10 * time.Second, OnStoreFault: idempotent.FailOpen})
+		die(t, guard, "k", time.Minute)
+		time.AfterFunc(time.Second, func() { store.readsFail.Store(true); store.claimsFail.Store(true) })
+		_, err := idempotent.Do(within(t, time.Minute), guard, "k", func(context.Context) (string, error) {
+			t.Error("ran beside the first run")
+			return "", nil
+		})
+		if !errors.Is(err, idempotent.ErrStore) {
+			t.Errorf("got %v, want ErrStore", err)
+		}
+	})
+}
+
+// Whatever panics while the record is owned, the record is settled.
+func TestWhateverPanicsTheRecordIsSettled(t *testing.T) {
+	observePanics := func(kind idempotent.EventKind) func(context.Context, idempotent.Event) {
+		first := true
+		return func(_ context.Context, e idempotent.Event) {
+			if e.Kind == kind && first {
+				first = false
+				panic("observer")
+			}
+		}
+	}
+	tests := map[string]struct {
+		config  idempotent.Config
+		prepare func(*testing.T, *idempotent.Guard)
+		err     error
+		want    string // what the retry gets
+	}{
+		"error that can't be inspected": {err: (*fragile)(nil), want: "second"},
+		"typed nil permanent error":     {err: (*idempotent.PermanentError)(nil), want: "second"},
+		"observer of the take-over": {
+			config:  idempotent.Config{Observe: observePanics(idempotent.TakenOver)},
+			prepare: func(t *testing.T, g *idempotent.Guard) { die(t, g, "k", time.Second); time.Sleep(3 * time.Second) },
+			want:    "second",
+		},
+		"observer of the end":     {config: idempotent.Config{Observe: observePanics(idempotent.Executed)}, want: "first"},
+		"observer of the release": {config: idempotent.Config{Observe: observePanics(idempotent.Released)}, err: errTryAgain, want: "second"},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				guard := newTestGuard(t, persistence.NewMemory(), test.config)
+				if test.prepare != nil {
+					test.prepare(t, guard)
+				}
+				outcomeOf(func() {
+					_, _ = idempotent.Do(within(t, time.Minute), guard, "k", func(context.Context) (string, error) { return "first", test.err })
+				})
+				got, err := idempotent.Do(within(t, time.Minute), guard, "k", func(context.Context) (string, error) { return "second", nil })
+				if err != nil || got != test.want {
+					t.Errorf("the retry got %q, %v, want %q", got, err, test.want)
+				}
+			})
+		})
+	}
+}
+
+// fragile is an error that panics when it is looked into.
+type fragile struct{ cause error }
+
+func (f *fragile) Error() string { return "fragile" }
+func (f *fragile) Unwrap() error { return f.cause }
+
+// A store that hangs takes no more than half of the time there is: the rest is for
+// running, where the guard fails open, or for saying what is wrong.
+func TestAHungStoreLeavesTimeToAct(t *testing.T) {
+	for _, policy := range []idempotent.StoreFault{idempotent.FailClosed, idempotent.FailOpen} {
+		t.Run(fmt.Sprint(policy), func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				db, store := newDynamo(t)
+				db.Inject(dynamolocal.Fault{Times: dynamolocal.Always, Do: dynamolocal.DelayBefore(time.Hour)})
+				guard := newTestGuard(t, store, idempotent.Config{OnStoreFault: policy})
+				started := time.Now()
+				got, err := idempotent.Do(within(t, 3*time.Second), guard, "k", func(context.Context) (string, error) { return "ran", nil })
+				if took := time.Since(started); took >= 3*time.Second {
+					t.Errorf("took %v of 3 s", took)
+				}
+				if open := policy == idempotent.FailOpen; open != (err == nil && got == "ran") || !open && !errors.Is(err, idempotent.ErrStore) {
+					t.Errorf("got %q, %v", got, err)
+				}
+			})
+		})
+	}
+}
+
+// A failure of any size is replayed as a failure.
+func TestAHugePermanentFailureIsReplayedAsOne(t *testing.T) {
+	_, store := newDynamo(t)
+	guard := newTestGuard(t, store, idempotent.Config{})
+	for range 2 {
+		_, err := idempotent.Do(t.Context(), guard, "k", func(context.Context) (string, error) {
+			return "", idempotent.Permanent(errors.New(strings.Repeat("回\xff", 200_000)))
+		})
+		var permanent *idempotent.PermanentError
+		if !errors.As(err, &permanent) || !strings.HasPrefix(err.Error(), "回�回") || len(err.Error()) > 5_000 {
+			t.Errorf("got %.20q… (%T)", err, err)
+		}
+	}
+}
+
+// Methods of the pointer count, as they do for a variable in a caller's hand.
+func TestResultsWithPointerMarshalersAreReplayed(t *testing.T) {
+	replaysAs(t, "value", *big.NewInt(1 << 40))
+	replaysAs(t, "field", struct{ Amount big.Int }{*big.NewInt(42)})
+	guard := newTestGuard(t, persistence.NewMemory(), idempotent.Config{})
+	mustPanic(t, "can't be stored", func() {
+		idempotent.Func(guard, func(context.Context, order) (fmt.Stringer, error) { return time.Second, nil })
+	})
+	mustPanic(t, "nil function", func() { idempotent.Func[order, string](guard, nil) })
+}
+
+// A function that runs unprotected is not taken for part of the call around it.
+func TestAnUnprotectedCallHidesTheCallAroundIt(t *testing.T) {
+	outer := newTestGuard(t, persistence.NewMemory(), idempotent.Config{Operation: "outer"})
+	inner := newTestGuard(t, persistence.NewMemory(), idempotent.Config{Operation: "inner", OnMissingKey: idempotent.RunUnprotected})
+	_, err := idempotent.Do(t.Context(), outer, "k", func(ctx context.Context) (string, error) {
+		return idempotent.Do(ctx, inner, "", func(ctx context.Context) (string, error) {
+			if call, guarded := idempotent.CallFrom(ctx); guarded {
+				t.Errorf("runs as part of %+v", call)
+			}
+			return "", nil
+		})
+	})
+	if err != nil {
+		t.Error(err)
+	}
+}
+
+// A stream behind an interface is found out when it comes: it is neither stored
+// nor answered without its content type.
+func TestAStreamBehindAnInterfaceIsRefused(t *testing.T) {
+	for name, bare := range map[string]any{
+		"any": func() (any, error) {
+			return &events.LambdaFunctionURLStreamingResponse{StatusCode: 200, Body: strings.NewReader("hello")}, nil
+		},
+		"io.Reader": func() (io.Reader, error) {
+			return &events.LambdaFunctionURLStreamingResponse{StatusCode: 200, Body: strings.NewReader("hello")}, nil
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			handler := newTestGuard(t, persistence.NewMemory(), idempotent.Config{}).Handler(bare)
+			if got, err := handler.Invoke(t.Context(), []byte(`{"id":"1"}`)); err == nil {
+				t.Errorf("answered %q", got)
+			}
+			if _, err := handler.Invoke(t.Context(), []byte(`{"id":"1"}`)); !errors.Is(err, idempotent.ErrResultNotStored) {
+				t.Errorf("the repeat got %v", err)
+			}
+		})
+	}
+}
+
+// Handlers with odd signatures give what they give without a guard.
+func TestOddSignatures(t *testing.T) {
+	for name, bare := range map[string]any{
+		"variadic":            func(_ context.Context, all ...any) (any, error) { return all, nil },
+		"error of its own":    func() (string, *fragile) { return "", &fragile{} },
+		"error struct":        func() (string, failing) { return "", failing{} },
+		"wrong number of in":  func(context.Context, order, order) (string, error) { return "", nil },
+		"wrong number of out": func() (string, string, error) { return "", "", nil },
+		"only a result":       func() string { return "" },
+	} {
+		t.Run(name, func(t *testing.T) {
+			payload := []byte(`{"id":"1"}`)
+			want, wantErr := lambda.NewHandler(bare).Invoke(t.Context(), payload)
+			handler := newTestGuard(t, persistence.NewMemory(), idempotent.Config{}).Handler(bare)
+			for range 2 {
+				got, err := handler.Invoke(t.Context(), payload)
+				if string(got) != string(want) || fmt.Sprintf("%T %v", err, err) != fmt.Sprintf("%T %v", wantErr, wantErr) {
+					t.Errorf("got %s, %T %v, want %s, %T %v", got, err, err, want, wantErr, wantErr)
+				}
+			}
+		})
+	}
+}
+
+type failing struct{}
+
+func (failing) Error() string { return "failing" }
+
+// Odd stores are refused or served, but never make New panic.
+func TestOddStores(t *testing.T) {
+	var none *persistence.Memory
+	if _, err := idempotent.New(none, idempotent.Config{Operation: "a"}); !errors.Is(err, idempotent.ErrConfig) {
+		t.Errorf("typed nil: %v", err)
+	}
+	for range 2 {
+		incomparable := wrapped{Store: sliced{Memory: persistence.NewMemory()}}
+		if _, err := idempotent.New(incomparable, idempotent.Config{Operation: "a"}); err != nil {
+			t.Errorf("incomparable: %v", err)
+		}
+	}
+}
+
+type wrapped struct{ persistence.Store }
+
+type sliced struct {
+	*persistence.Memory
+	_ []int
+}
+
+// Where the deadline has passed by the wall clock, nothing starts, even if a least
+// lease goes on for long.
+func TestAFrozenEnvironmentDoesNotStartAfterItsDeadline(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store := &freezing{Memory: persistence.NewMemory()}
+		guard := newTestGuard(t, store, idempotent.Config{MinLease: 5 * time.Hour})
+		_, err := idempotent.Do(wallDeadline{time.Now().Add(time.Minute)}, guard, "k", func(context.Context) (string, error) {
+			t.Error("ran")
+			return "", nil
+		})
+		if !errors.Is(err, idempotent.ErrNotStarted) {
+			t.Errorf("got %v, want ErrNotStarted", err)
+		}
+	})
+}
+
+// wallDeadline is a context whose timer stood still while its environment was
+// frozen: the deadline has passed and nobody has noticed.
+type wallDeadline struct{ at time.Time }
+
+func (w wallDeadline) Deadline() (time.Time, bool) { return w.at, true }
+func (wallDeadline) Done() <-chan struct{}         { return nil }
+func (wallDeadline) Err() error                    { return nil }
+func (wallDeadline) Value(any) any                 { return nil }
+
+// A hook that fails is reported like any other replay.
+func TestAFailingReplayHookIsReported(t *testing.T) {
+	var seen eventLog
+	guard := newTestGuard(t, persistence.NewMemory(), idempotent.Config{
+		Observe:  seen.observe,
+		OnReplay: func(context.Context, idempotent.Replay) ([]byte, error) { return nil, errTryAgain },
+	})
+	run := func(context.Context) (string, error) { return "ran", nil }
+	_, _ = idempotent.Do(t.Context(), guard, "k", run)
+	if _, err := idempotent.Do(t.Context(), guard, "k", run); err != errTryAgain {
+		t.Errorf("got %v, want the hook's own error", err)
+	}
+	if want, kinds := []idempotent.EventKind{idempotent.Executed, idempotent.Replayed}, seen.kinds(); !slices.Equal(kinds, want) {
+		t.Errorf("events %v, want %v", kinds, want)
+	}
+}
+
+// Bytes that are not UTF-8 are replaced by encoding/json; as keys they would all
+// be one. They are refused instead, and a genuine U+FFFD is not.
+func TestBytesThatAreNotTextGiveNoKey(t *testing.T) {
+	guard := newTestGuard(t, persistence.NewMemory(), idempotent.Config{})
+	take := idempotent.Func(guard, func(_ context.Context, o order) (string, error) { return o.ID, nil })
+	for id, usable := range map[string]bool{"a\xff": false, "a\xfe": false, "a�": true, `a\ufffd`: true, `a\\ufffd` + "\xff": false, "": false} {
+		_, err := take(t.Context(), order{ID: id, Amount: 1})
+		if usable != (err == nil) || !usable && !errors.Is(err, idempotent.ErrKey) {
+			t.Errorf("%q: %v", id, err)
+		}
+	}
+	anywhere := newTestGuard(t, persistence.NewMemory(), idempotent.Config{Key: idempotency.MustJMESPath("amount")})
+	count := idempotent.Func(anywhere, func(_ context.Context, o order) (json.RawMessage, error) { return nil, nil })
+	if _, err := count(t.Context(), order{ID: "a\xff", Amount: 1}); err != nil {
+		t.Errorf("outside of the key: %v", err)
+	}
+}
