@@ -412,7 +412,7 @@ func TestBytesThatAreNotTextGiveNoKey(t *testing.T) {
 		}
 	}
 	anywhere := newTestGuard(t, persistence.NewMemory(), idempotent.Config{Key: idempotency.MustJMESPath("amount")})
-	count := idempotent.Func(anywhere, func(_ context.Context, o order) (json.RawMessage, error) { return nil, nil })
+	count := idempotent.Func(anywhere, func(context.Context, order) (json.RawMessage, error) { return nil, nil })
 	if _, err := count(t.Context(), order{ID: "a\xff", Amount: 1}); err != nil {
 		t.Errorf("outside of the key: %v", err)
 	}

@@ -17,7 +17,7 @@ func TestReports3And4ALeaseAndAnExpiryEndInTheirOwnUnits(t *testing.T) {
 		over    = "over"
 		expired = "expired"
 	)
-	at := func(ms int64) time.Time { return time.UnixMilli(ms) }
+	at := time.UnixMilli
 	for _, tt := range []struct {
 		name   string
 		record persistence.Record

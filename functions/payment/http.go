@@ -56,8 +56,7 @@ func refusalOf(err error) (events.APIGatewayV2HTTPResponse, bool) {
 	for _, s := range statuses {
 		if errors.Is(err, s.err) {
 			response := problem(s.status, s.detail)
-			var running *idempotent.InProgressError
-			if errors.As(err, &running) {
+			if running, ok := errors.AsType[*idempotent.InProgressError](err); ok {
 				response.Headers["Retry-After"] = seconds(running.RetryAfter)
 			}
 			return response, true

@@ -56,7 +56,7 @@ func (c comparison) holds(i item) bool {
 	left, hasLeft := c.left.in(i)
 	right, hasRight := c.right.in(i)
 	return hasLeft && hasRight && satisfies(left, c.operator, right) ||
-		c.operator == "<>" && !(hasLeft && hasRight)
+		c.operator == "<>" && (!hasLeft || !hasRight)
 }
 
 // satisfies applies a comparator; values of different types are unequal and have no order.

@@ -92,6 +92,7 @@ type (
 // epochSeconds is a time as the protocol spells it: seconds since 1970 with a fraction.
 type epochSeconds time.Time
 
+// MarshalJSON implements [json.Marshaler].
 func (s epochSeconds) MarshalJSON() ([]byte, error) {
 	return fmt.Appendf(nil, "%.3f", float64(time.Time(s).UnixMilli())/1000), nil
 }
@@ -170,7 +171,7 @@ func (in *createTableInput) table() (*table, error) {
 		used = append(used, x.keys...)
 	}
 	for _, a := range in.Attributes {
-		if _, isUsed := used.attribute(a.Name); !isUsed {
+		if !used.has(a.Name) {
 			return nil, invalidParameter("Some AttributeDefinitions are not used. AttributeDefinitions: %s, keys used: %s",
 				names(in.Attributes, func(a attributeDefinition) string { return a.Name }),
 				names(used, func(a keyAttribute) string { return a.name }))

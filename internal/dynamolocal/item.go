@@ -185,7 +185,7 @@ func (r getRequest) read(c *call) (found, selected item, err error) {
 
 func (in *getItemInput) apply(c *call) (any, error) {
 	var faults constraints
-	in.getRequest.check(&faults, "")
+	in.check(&faults, "")
 	checkEnum(&faults, in.ReturnConsumedCapacity, "returnConsumedCapacity", "INDEXES", "TOTAL", "NONE")
 	if err := firstError(faults.err, in.refuseLegacy(in.projectionParameter())); err != nil {
 		return nil, err

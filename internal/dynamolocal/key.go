@@ -17,13 +17,9 @@ type keySchema []keyAttribute
 
 func (k keySchema) hash() keyAttribute { return k[0] }
 
-// attribute is the key attribute of that name, if there is one.
-func (k keySchema) attribute(name string) (keyAttribute, bool) {
-	at := slices.IndexFunc(k, func(a keyAttribute) bool { return a.name == name })
-	if at < 0 {
-		return keyAttribute{}, false
-	}
-	return k[at], true
+// has reports whether an attribute is part of the key.
+func (k keySchema) has(name string) bool {
+	return slices.ContainsFunc(k, func(a keyAttribute) bool { return a.name == name })
 }
 
 // of is the key part of an item.

@@ -1,6 +1,7 @@
 package dynamolocal
 
 import (
+	"context"
 	"net"
 	"net/http"
 	"time"
@@ -9,7 +10,7 @@ import (
 // Listen serves the database over HTTP on a free port of 127.0.0.1 and returns its URL. stop ends the server, breaking
 // what is under way, and returns when its goroutine has ended.
 func (db *DB) Listen() (url string, stop func() error, err error) {
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	listener, err := new(net.ListenConfig).Listen(context.Background(), "tcp", "127.0.0.1:0")
 	if err != nil {
 		return "", nil, err
 	}

@@ -43,11 +43,13 @@ func (s step) from(container value) (value, bool) {
 
 // in is the value the path leads to, if it leads anywhere. It makes a path an operand.
 func (p path) in(i item) (value, bool) {
-	at, ok := document(i), true
+	at := document(i)
 	for _, s := range p {
-		if at, ok = s.from(at); !ok {
+		inner, ok := s.from(at)
+		if !ok {
 			return value{}, false
 		}
+		at = inner
 	}
 	return at, true
 }

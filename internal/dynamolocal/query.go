@@ -133,7 +133,7 @@ func (r readManyRequest) open(c *call, p *placeholders) (*reading, error) {
 
 func (run *reading) refuseKeysInFilter() error {
 	for _, name := range run.filter.mentions {
-		if _, isKey := run.keys.attribute(name); isKey {
+		if run.keys.has(name) {
 			return invalid("Filter Expression can only contain non-primary key attributes: Primary key attribute: %s", name)
 		}
 	}
@@ -147,7 +147,7 @@ func (run *reading) allKeys() keySchema {
 	}
 	all := slices.Clone(run.keys)
 	for _, a := range run.table.keys {
-		if _, already := all.attribute(a.name); !already {
+		if !all.has(a.name) {
 			all = append(all, a)
 		}
 	}

@@ -52,11 +52,11 @@ func TestTheEmbeddedDatabaseBehavesOverHTTP(t *testing.T) {
 }
 
 func TestTheEndpointBehavesLikeTheEmbeddedDatabase(t *testing.T) {
-	url := os.Getenv("DYNAMODB_ENDPOINT")
-	if url == "" {
-		t.Skip("DYNAMODB_ENDPOINT names no other database to compare with")
+	client, set := External()
+	if !set {
+		t.Skipf("%s names no other database to compare with", EndpointEnv)
 	}
-	at := newEndpoint(t, clientOf(url))
+	at := newEndpoint(t, client)
 	at.wordings = new([]string)
 	differs := 0
 	for _, b := range behaviours {

@@ -30,9 +30,6 @@ func (k kind) isSet() bool { return k == kindStringSet || k == kindNumberSet || 
 // isOrdered reports whether < and > are defined between two values of the kind.
 func (k kind) isOrdered() bool { return k == kindString || k == kindNumber || k == kindBinary }
 
-// element is the kind of the members of a set of kind k.
-func (k kind) element() kind { return k[:1] }
-
 // operandName is the kind as DynamoDB spells it in complaints about the operands of ADD and DELETE.
 func (k kind) operandName() string {
 	switch k {

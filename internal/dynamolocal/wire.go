@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"hash/crc32"
 	"io"
+	"maps"
 	"net/http"
 	"strconv"
 	"strings"
@@ -33,9 +34,7 @@ func (db *DB) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if err != nil {
 		panic(http.ErrAbortHandler) // net/http's way to close the connection
 	}
-	for name, values := range answered.header() {
-		w.Header()[name] = values
-	}
+	maps.Copy(w.Header(), answered.header())
 	w.WriteHeader(answered.status)
 	_, _ = w.Write(answered.body) // fails only if the caller has gone
 }

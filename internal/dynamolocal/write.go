@@ -224,7 +224,7 @@ func (r updateRequest) prepareUpdate(c *call) (w write, places []path, err error
 		return w, nil, err
 	}
 	for _, target := range changes.targets() {
-		if _, isKey := t.keys.attribute(target[0].name); isKey {
+		if t.keys.has(target[0].name) {
 			return w, nil, keyError{invalidParameter("Cannot update attribute %s. This attribute is part of the key", target[0].name)}
 		}
 	}

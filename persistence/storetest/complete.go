@@ -48,16 +48,16 @@ func completeRules() []Rule {
 			"Nobody but the owner can complete: ErrLeaseLost, and the record is unchanged, running or finished.",
 			func(s *stage) {
 				first := s.acquires("first", start)
-				s.lost("complete by a stranger", s.store.Complete(s.ctx, s.lease("stranger"), success("theft")))
+				s.lost("complete by a stranger", s.store.Complete(s.ctx, s.strangersLease(), success("theft")))
 				s.sees(start, first)
 				done := s.completes(first, success("paid"))
-				s.lost("complete by a stranger, afterwards", s.store.Complete(s.ctx, s.lease("stranger"), success("theft")))
+				s.lost("complete by a stranger, afterwards", s.store.Complete(s.ctx, s.strangersLease(), success("theft")))
 				s.sees(start, done)
 			}),
 		rule("complete/absent", NeedsNothing,
 			"Where there is no record, complete gives ErrLeaseLost and makes none.",
 			func(s *stage) {
-				s.lost("complete", s.store.Complete(s.ctx, s.lease("stranger"), success("from nowhere")))
+				s.lost("complete", s.store.Complete(s.ctx, s.strangersLease(), success("from nowhere")))
 				s.isVacant(start)
 			}),
 		rule("complete/released", NeedsNothing,

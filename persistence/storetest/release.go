@@ -21,14 +21,14 @@ func releaseRules() []Rule {
 		rule("release/absent", NeedsNothing,
 			"Where there is no record, release is done, with a nil error, and makes none.",
 			func(s *stage) {
-				s.ok("release", s.store.Release(s.ctx, s.lease("stranger")))
+				s.ok("release", s.store.Release(s.ctx, s.strangersLease()))
 				s.isVacant(start)
 			}),
 		rule("release/owner-only", NeedsNothing,
 			"Nobody but the owner can release: ErrLeaseLost, and the record is unchanged.",
 			func(s *stage) {
 				first := s.acquires("first", start)
-				s.lost("release by a stranger", s.store.Release(s.ctx, s.lease("stranger")))
+				s.lost("release by a stranger", s.store.Release(s.ctx, s.strangersLease()))
 				s.sees(start, first)
 			}),
 		rule("release/finished", NeedsNothing,
@@ -39,7 +39,7 @@ func releaseRules() []Rule {
 						first := s.acquires("first", start)
 						done := s.completes(first, o)
 						s.lost("release by the owner", s.store.Release(s.ctx, first.Lease()))
-						s.lost("release by a stranger", s.store.Release(s.ctx, s.lease("stranger")))
+						s.lost("release by a stranger", s.store.Release(s.ctx, s.strangersLease()))
 						s.gets(s.claim("second", start), done)
 					})
 				}
@@ -73,7 +73,7 @@ func releaseRules() []Rule {
 				first := s.acquires("first", start)
 				left := s.givesUp(first)
 				s.releases(first)
-				s.lost("release by a stranger", s.store.Release(s.ctx, s.lease("stranger")))
+				s.lost("release by a stranger", s.store.Release(s.ctx, s.strangersLease()))
 				s.sees(start, left)
 			}),
 	}

@@ -80,9 +80,9 @@ func (s *stage) claim(owner string, now time.Time) persistence.Claim {
 // owner makes a name a token that no other key has seen.
 func (s *stage) owner(name string) string { return name + "-" + s.nonce }
 
-// lease is what somebody would show who never acquired the key.
-func (s *stage) lease(owner string) persistence.Lease {
-	return persistence.Lease{Key: s.key, Owner: s.owner(owner), Fingerprint: "of the payload"}
+// strangersLease is what somebody would show who never acquired the key.
+func (s *stage) strangersLease() persistence.Lease {
+	return persistence.Lease{Key: s.key, Owner: s.owner("stranger"), Fingerprint: "of the payload"}
 }
 
 // gets demands that the claim is answered with a record, and returns the answer.

@@ -25,13 +25,13 @@ func stepRules() []Rule {
 			"Nobody but the owner can checkpoint: ErrLeaseLost, and the record is unchanged.",
 			func(s *stage) {
 				first := s.acquires("first", start)
-				s.lost("checkpoint by a stranger", s.checkpoint(s.lease("stranger"), "reserve", []byte("box 0")))
+				s.lost("checkpoint by a stranger", s.checkpoint(s.strangersLease(), "reserve", []byte("box 0")))
 				s.sees(start, first)
 			}),
 		rule("step/absent", NeedsCheckpointer,
 			"Where there is no record, a checkpoint gives ErrLeaseLost and makes none.",
 			func(s *stage) {
-				s.lost("checkpoint by a stranger", s.checkpoint(s.lease("stranger"), "reserve", []byte("box 0")))
+				s.lost("checkpoint by a stranger", s.checkpoint(s.strangersLease(), "reserve", []byte("box 0")))
 				first := s.acquires("first", start)
 				s.releases(first)
 				s.lost("checkpoint after the release", s.checkpoint(first.Lease(), "reserve", []byte("box 0")))
