@@ -35,12 +35,18 @@ var decisions = []struct {
 	{notMine, "PROCESSING", "none", unexpired, "any", "any", persistence.Held},
 	{notMine, "PROCESSING", "none", "past", "any", "any", persistence.Vacant},
 
-	{notMine, "PARTIAL_SUCCESS", "any", "past", "any", "any", persistence.Vacant},
+	{notMine, "PARTIAL_SUCCESS", "over|none", "past", "any", "any", persistence.Vacant},
 	{notMine, "PARTIAL_SUCCESS", "any", unexpired, "other", "any", persistence.Held},
 	{notMine, "PARTIAL_SUCCESS", "any", unexpired, matching, "any", persistence.Stale},
 
-	{notMine, "COMPLETED|FAILED|unheard of", "any", "past", "any", "any", persistence.Vacant},
+	{notMine, "COMPLETED|FAILED|unheard of", "over|none", "past", "any", "any", persistence.Vacant},
 	{notMine, "COMPLETED|FAILED|unheard of", "any", unexpired, "any", "any", persistence.Held},
+
+	// A lease that another toolkit has left in a record that is not running keeps
+	// it from expiring, and does nothing else.
+	{notMine, "PARTIAL_SUCCESS", "live|last ms", "past", "other", "any", persistence.Held},
+	{notMine, "PARTIAL_SUCCESS", "live|last ms", "past", matching, "any", persistence.Stale},
+	{notMine, "COMPLETED|FAILED|unheard of", "live|last ms", "past", "any", "any", persistence.Held},
 }
 
 // The values that the words of the decisions stand for; now is a third of a

@@ -35,9 +35,10 @@ type Record struct {
 	// that another toolkit wrote.
 	Owner string
 
-	// LeaseUntil ends the owner's right to be alone; whole milliseconds. It
-	// matters only while PROCESSING. Zero means that no end is known: the record
-	// is then locked until ExpiresAt, never abandoned.
+	// LeaseUntil ends the owner's right to be alone; whole milliseconds. Only a
+	// PROCESSING record has one, unless another toolkit has left it in a finished
+	// one. Zero while PROCESSING means that no end is known: the record is then
+	// locked until ExpiresAt, never abandoned.
 	LeaseUntil time.Time
 
 	// ExpiresAt ends the record; whole seconds. Zero means never.
@@ -72,16 +73,20 @@ func (r Record) LeaseLive(now time.Time) bool {
 	case r.LeaseUntil.IsZero():
 		return !r.pastExpiry(now)
 	default:
-		return r.LeaseUntil.UnixMilli() >= now.UnixMilli()
+		return !r.pastLease(now)
 	}
 }
 
 // Expired tells whether the record counts as absent at now: its ExpiresAt has
-// passed and no run of it is under way. DynamoDB removes expired items days
-// late, so this is always judged and never left to the table. Compared in whole
-// seconds; the last second still belongs to the record.
+// passed, and so has its lease, if it has one. DynamoDB removes expired items
+// days late, so this is always judged and never left to the table. Compared in
+// whole seconds; the last second still belongs to the record.
 func (r Record) Expired(now time.Time) bool {
-	return r.pastExpiry(now) && !r.LeaseLive(now)
+	return r.pastExpiry(now) && (r.LeaseUntil.IsZero() || r.pastLease(now))
+}
+
+func (r Record) pastLease(now time.Time) bool {
+	return r.LeaseUntil.UnixMilli() < now.UnixMilli()
 }
 
 func (r Record) pastExpiry(now time.Time) bool {

@@ -353,7 +353,7 @@ func TestReport35NothingOfAnExpiredItemSurvives(t *testing.T) {
 		"idempotency_key": text("payment#1"), "status": text("COMPLETED"), "owner": text("old"), "fingerprint": text("old"),
 		"expire_at": number(fmt.Sprint(now.Unix() - 1)), "result": text("old"), "result_encoding": text("omitted"),
 		"steps": &types.AttributeValueMemberM{Value: attributes{"old": text("old")}}, "attempt": number("7"), "extra": text("old"),
-		"lease_until": number(fmt.Sprint(now.Add(time.Hour).UnixMilli())), // left behind by another toolkit
+		"lease_until": number(fmt.Sprint(now.UnixMilli() - 1)), // left behind by another toolkit
 	})
 	c := claim("me")
 	c.Fingerprint = "new"

@@ -104,7 +104,7 @@ func (s *schema) decode(i item) (persistence.Record, error) {
 	if v, written := numberOf(i[s.attr.Version]); written && v > version {
 		return r, fmt.Errorf("%w: %s has format %d, this library knows %d", persistence.ErrUnreadable, r.Key, v, version)
 	}
-	if ms, ok := numberOf(i[s.attr.LeaseUntil]); ok && r.Status == persistence.StatusProcessing {
+	if ms, ok := numberOf(i[s.attr.LeaseUntil]); ok {
 		r.LeaseUntil = time.UnixMilli(ms)
 	}
 	if sec, ok := numberOf(i[s.attr.ExpireAt]); ok {

@@ -70,10 +70,10 @@ const (
 	phStep        = "#n"
 )
 
-// vacant is true of a missing record and of an expired one whose lease is not
-// live: the condition's form of persistence.Record.Expired. A lease that is no
-// number is none.
-const vacant = "attribute_not_exists(#k) OR #x < :now AND NOT (#s IN (:processing, :inprogress) AND #l >= :nowms)"
+// vacant is true of a missing record and of an expired one whose lease is over:
+// the condition's form of persistence.Record.Expired. A lease that is missing, or
+// is no number, makes its comparison false.
+const vacant = "attribute_not_exists(#k) OR #x < :now AND NOT #l >= :nowms"
 
 // mine is true of the record that a lease was given for.
 const mine = "#o = :owner AND #s = :processing"
@@ -84,12 +84,10 @@ func (s *Store) insert(c persistence.Claim) *conditional {
 		TableName:                s.table,
 		Item:                     s.schema.encode(c.Fresh()),
 		ConditionExpression:      aws.String(vacant),
-		ExpressionAttributeNames: s.schema.names(phKey, phExpire, phStatus, phLease),
+		ExpressionAttributeNames: s.schema.names(phKey, phExpire, phLease),
 		ExpressionAttributeValues: item{
-			":now":        number(c.Now.Unix()),
-			":nowms":      number(c.Now.UnixMilli()),
-			":processing": text(string(persistence.StatusProcessing)),
-			":inprogress": text(inProgress),
+			":now":   number(c.Now.Unix()),
+			":nowms": number(c.Now.UnixMilli()),
 		},
 		ReturnValuesOnConditionCheckFailure: types.ReturnValuesOnConditionCheckFailureAllOld,
 	}
