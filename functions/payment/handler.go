@@ -21,21 +21,20 @@ type handler struct {
 	provider Provider
 }
 
-// create answers POST /payments. An order that can't be charged is settled by its
-// 422 response: the same request would get it again. A declined one is a
-// permanent failure. Any other error leaves the request open, and a retry runs.
+// create answers POST /payments. A declined order is a permanent failure, which
+// the same request would get again. Any other error leaves the request open, and a
+// retry runs: also that of an order that can't be charged, so that its key is not
+// spent on a slip of the pen.
 func (h *handler) create(ctx context.Context, request events.APIGatewayV2HTTPRequest) (events.APIGatewayV2HTTPResponse, error) {
 	o, err := parseOrder(request.Body)
 	if err != nil {
-		return problem(http.StatusUnprocessableEntity, err.Error()), nil
+		return events.APIGatewayV2HTTPResponse{}, err
 	}
 	p, err := h.pay(ctx, o)
 	var declined *DeclinedError
 	switch {
 	case errors.As(err, &declined):
 		return events.APIGatewayV2HTTPResponse{}, idempotent.Permanent(err)
-	case errors.Is(err, errOtherOrder):
-		return problem(http.StatusUnprocessableEntity, err.Error()), nil
 	case err != nil:
 		return events.APIGatewayV2HTTPResponse{}, err
 	}
@@ -53,7 +52,7 @@ func (h *handler) pay(ctx context.Context, o order) (payment, error) {
 	case err != nil:
 		return payment{}, err
 	case found && p.order != o:
-		// The record of the first request has expired; the payment has not.
+		// The record of the first request is gone; the payment is not.
 		return payment{}, errOtherOrder
 	case found:
 		return p, nil
@@ -64,8 +63,6 @@ func (h *handler) pay(ctx context.Context, o order) (payment, error) {
 	}
 	return addPayment(ctx, h.payments, payment{order: o, ID: id, ChargeID: charge, CreatedAt: time.Now().UTC()})
 }
-
-var errOtherOrder = errors.New("the key is that of an earlier payment with another amount, currency or customer")
 
 // downstreamKey is the request's key, the same in every try. With the guards
 // switched off there is none, and every run is a payment of its own.

@@ -14,8 +14,8 @@ import (
 	"github.com/ikkai-go/idempotency/idempotent"
 )
 
-// refusals is the handler with the guard's refusals as HTTP responses. Every
-// other error passes unchanged: Lambda reports it, and the client gets a 500.
+// refusals is the handler with the guard's refusals, and its own, as HTTP
+// responses. Every other error passes unchanged: Lambda reports it, and the client gets a 500.
 type refusals struct{ guarded lambda.Handler }
 
 // Invoke implements [lambda.Handler].
@@ -52,6 +52,9 @@ var statuses = []struct {
 func refusalOf(err error) (events.APIGatewayV2HTTPResponse, bool) {
 	if errors.Is(err, idempotent.ErrPermanent) {
 		return problem(http.StatusPaymentRequired, err.Error()), true
+	}
+	if unchargeable, ok := errors.AsType[*orderError](err); ok {
+		return problem(http.StatusUnprocessableEntity, unchargeable.reason), true
 	}
 	for _, s := range statuses {
 		if errors.Is(err, s.err) {

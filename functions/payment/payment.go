@@ -42,7 +42,7 @@ func addPayment(ctx context.Context, t *table, p payment) (payment, error) {
 }
 
 func paymentOf(id string, row attributes) (payment, error) {
-	amount, err := row.number("amount")
+	o, err := orderOf(row)
 	if err != nil {
 		return payment{}, fmt.Errorf("payment %s: %w", id, err)
 	}
@@ -51,9 +51,15 @@ func paymentOf(id string, row attributes) (payment, error) {
 		return payment{}, fmt.Errorf("payment %s: %w", id, err)
 	}
 	return payment{
-		order:     order{Amount: amount, Currency: row.text("currency"), Customer: row.text("customer")},
+		order:     o,
 		ID:        id,
 		ChargeID:  row.text("charge_id"),
 		CreatedAt: createdAt,
 	}, nil
+}
+
+// orderOf reads the order that a row of a payment or of a charge is about.
+func orderOf(row attributes) (order, error) {
+	amount, err := row.number("amount")
+	return order{Amount: amount, Currency: row.text("currency"), Customer: row.text("customer")}, err
 }

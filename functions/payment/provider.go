@@ -9,8 +9,9 @@ import (
 type Provider interface {
 	// Charge takes the order's amount from its customer and returns the charge's
 	// ID. The key is the idempotency key: tries of one order have the same. A
-	// *DeclinedError is final; after any other error nobody knows whether the
-	// customer was charged.
+	// *DeclinedError is final, and errOtherOrder refuses a key that was used for
+	// something else; after any other error nobody knows whether the customer was
+	// charged.
 	Charge(ctx context.Context, key string, o order) (id string, err error)
 }
 

@@ -73,14 +73,20 @@ func (p *simulatedProvider) charge(ctx context.Context, key string, o order) (st
 	if p.ignoresKeys {
 		id = "ch_" + rand.Text()
 	}
-	_, err := p.ledger.add(ctx, "charge#"+id, attributes{
+	row, err := p.ledger.add(ctx, "charge#"+id, attributes{
 		"idempotency_key": text(key),
 		"amount":          number(o.Amount),
 		"currency":        text(o.Currency),
 		"customer":        text(o.Customer),
 		"created_at":      text(time.Now().UTC().Format(time.RFC3339Nano)),
 	})
-	return id, err
+	if err != nil {
+		return "", err
+	}
+	if charged, err := orderOf(row); err != nil || charged != o {
+		return "", errors.Join(err, errOtherOrder)
+	}
+	return id, nil
 }
 
 func wait(ctx context.Context, d time.Duration) error {
