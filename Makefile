@@ -7,7 +7,8 @@ SHELL := bash
 CACHE := $(CURDIR)/.cache
 BIN := $(CACHE)/bin
 VENV := $(CACHE)/sam
-FUZZTIME ?= 10s
+# A count of inputs; a time such as 1m works too.
+FUZZTIME ?= 20000x
 # The race detector needs cgo, and cgo a C compiler; everything else needs Go only.
 RACE := $(if $(filter 1,$(shell go env CGO_ENABLED)),-race)
 
@@ -41,7 +42,7 @@ test-independent: ## the same against dynoxide, an independent emulator that car
 	.ci/test-dynamodb-local dynoxide
 
 .PHONY: fuzz
-fuzz: ## every fuzz target for FUZZTIME (default 10s)
+fuzz: ## every fuzz target with FUZZTIME inputs (default 20000x), or for that time
 	.ci/fuzz $(FUZZTIME)
 
 ## Check
