@@ -166,3 +166,40 @@ func ExampleReplay() {
 	// Output:
 	// replaying "paid"
 }
+
+// A duplicate that comes while the first run is under way is told when to come
+// back.
+func ExampleInProgressError() {
+	guard := newGuard(idempotent.Config{Operation: "payment"})
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	defer cancel()
+	_, _ = idempotent.Do(ctx, guard, "p-1", func(ctx context.Context) (string, error) {
+		_, err := idempotent.Do(ctx, guard, "p-1", func(context.Context) (string, error) {
+			return "never", nil
+		})
+		if running, ok := errors.AsType[*idempotent.InProgressError](err); ok {
+			fmt.Println("Retry-After:", running.RetryAfter)
+		}
+		return "paid", nil
+	})
+	// Output:
+	// Retry-After: 1s
+}
+
+// Another payload under the same key is refused, and the record stays as it is.
+func ExampleMismatchError() {
+	guard := newGuard(idempotent.Config{
+		Operation:   "payment",
+		Key:         idempotency.MustJMESPath("payment_id"),
+		Fingerprint: idempotency.MustJMESPath("amount"),
+	})
+	charge := idempotent.Func(guard, charge)
+	_, _ = charge(context.Background(), payment{ID: "p-1", Amount: 10})
+	_, err := charge(context.Background(), payment{ID: "p-1", Amount: 99})
+	if mismatch, ok := errors.AsType[*idempotent.MismatchError](err); ok {
+		fmt.Println(mismatch.Record.Status, errors.Is(err, idempotent.ErrMismatch))
+	}
+	// Output:
+	// charging 10
+	// COMPLETED true
+}
