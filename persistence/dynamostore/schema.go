@@ -26,6 +26,7 @@ type schema struct {
 	attr      Attributes
 	partition types.AttributeValue // of a composite table
 	nameOf    map[string]string    // placeholder to attribute name
+	ofVacant  map[string]string    // the names in the condition vacant
 }
 
 func newSchema(c Config) schema {
@@ -42,6 +43,7 @@ func newSchema(c Config) schema {
 		phSteps:       a.Steps,
 		phAttempt:     a.Attempt,
 	}}
+	s.ofVacant = s.names(phKey, phExpire, phLease)
 	if a.SortKey != "" {
 		s.partition = text(c.PartitionValue)
 	}

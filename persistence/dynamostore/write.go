@@ -84,7 +84,7 @@ func (s *Store) insert(c persistence.Claim) *conditional {
 		TableName:                s.table,
 		Item:                     s.schema.encode(c.Fresh()),
 		ConditionExpression:      aws.String(vacant),
-		ExpressionAttributeNames: s.schema.names(phKey, phExpire, phLease),
+		ExpressionAttributeNames: s.schema.ofVacant,
 		ExpressionAttributeValues: item{
 			":now":   number(c.Now.Unix()),
 			":nowms": number(c.Now.UnixMilli()),

@@ -1,5 +1,6 @@
 // Package bench measures what the toolkit costs: its calls beside the bare calls
-// of the SDK that they are made of, and the work on keys beside encoding/json.
+// of the SDK that they are made of, its own part of them, and the work on keys
+// beside encoding/json.
 //
 // The calls are measured against one endpoint in one run, by turns, so that
 // whatever else the machine does falls on both sides alike.
@@ -29,6 +30,7 @@ type Report struct {
 	// ResultBytes is the size of the stored and replayed result.
 	ResultBytes int    `json:"result_bytes"`
 	Calls       []Call `json:"calls"`
+	Own         []Own  `json:"own"`
 	Keys        []Key  `json:"keys"`
 }
 
@@ -53,6 +55,9 @@ func Run(ctx context.Context, options Options) (Report, error) {
 	}
 	var err error
 	if report.Endpoint, report.Calls, err = measureCalls(ctx, options); err != nil {
+		return Report{}, err
+	}
+	if report.Own, err = measureOwn(ctx); err != nil {
 		return Report{}, err
 	}
 	if report.Keys, err = measureKeys(ctx); err != nil {

@@ -16,7 +16,7 @@ func (r Report) WriteJSON(w io.Writer) error {
 	return encoder.Encode(r)
 }
 
-// WriteMarkdown writes the report as two tables that are readable as they are.
+// WriteMarkdown writes the report as tables that are readable as they are.
 func (r Report) WriteMarkdown(w io.Writer) error {
 	fmt.Fprintf(w, "%s/%s, %d cores, %s\n\n", r.Machine.OS, r.Machine.Arch, r.Machine.Cores, r.Machine.Go)
 	fmt.Fprintf(w, "## Calls\n\n%s; results of %s; %d rounds, each call by turns.\n\n", r.Endpoint, bytesText(r.ResultBytes), r.Rounds)
@@ -25,6 +25,14 @@ func (r Report) WriteMarkdown(w io.Writer) error {
 		calls.row(c.Name, fmt.Sprint(c.Requests), durationText(c.P50), durationText(c.P99), ratioText(c.AgainstBare), ratioText(c.AgainstSame))
 	}
 	if err := calls.write(w); err != nil {
+		return err
+	}
+	fmt.Fprint(w, "\n## The toolkit's own work\n\nThe same calls, with a client that answers at once: neither network nor SDK.\n\n")
+	own := newTable("call", "time", "memory", "allocs")
+	for _, o := range r.Own {
+		own.row(o.Name, durationText(o.Cost.time()), bytesText(int(o.Cost.Bytes)), fmt.Sprint(o.Cost.Allocs))
+	}
+	if err := own.write(w); err != nil {
 		return err
 	}
 	fmt.Fprint(w, "\n## Keys\n\nWithout any request, against what encoding/json takes by hand.\n\n")
