@@ -75,7 +75,8 @@ var writers = sync.Pool{New: func() any { return &writer{dec: new(jsontext.Decod
 type writer struct {
 	input    bytes.Buffer
 	dec      *jsontext.Decoder
-	members  []member // of the objects being written, innermost last
+	members  []member      // of the objects being written, innermost last
+	named    []namedMember // of the object being checked
 	unsorted []object
 	sorted   []member // of the unsorted objects
 	scratch  []byte
@@ -83,6 +84,12 @@ type writer struct {
 
 // member is where one object member stands in the output: "name":value.
 type member struct{ start, nameEnd, end int }
+
+// namedMember is a member with its name unquoted, once for all comparisons.
+type namedMember struct {
+	name []byte
+	member
+}
 
 // object is where an object stands in the output whose members are not in order.
 type object struct {
@@ -97,11 +104,18 @@ func (w *writer) release() {
 	if cap(w.scratch) > maxKept {
 		w.unsorted, w.sorted, w.scratch = nil, nil, nil
 	}
+	if cap(w.named) > maxNamed {
+		w.members, w.named = nil, nil
+	}
+	clear(w.named[:cap(w.named)]) // lets go of the caller's bytes
 	writers.Put(w)
 }
 
-// maxKept bounds the memory that a writer keeps for the next value.
-const maxKept = 1 << 20
+// A writer keeps no more memory than this for the next value.
+const (
+	maxKept  = 1 << 20 // bytes
+	maxNamed = 1 << 12 // members of one object
+)
 
 func (w *writer) appendValue(dst []byte) ([]byte, error) {
 	switch w.dec.PeekKind() {
@@ -205,24 +219,24 @@ func (w *writer) appendObject(dst []byte) ([]byte, error) {
 // checkOrder looks at the names of the object that is written from start on, and
 // notes the object if its members have to be sorted.
 func (w *writer) checkOrder(dst []byte, start int, members []member) error {
-	byName := func(a, b member) int { return compareNames(dst[a.start:a.nameEnd], dst[b.start:b.nameEnd]) }
+	w.named = w.named[:0]
 	inOrder := true
-	for i := 1; i < len(members) && inOrder; i++ {
-		inOrder = byName(members[i-1], members[i]) < 0
+	for i, m := range members {
+		w.named = append(w.named, namedMember{unquotedName(dst[m.start:m.nameEnd]), m})
+		inOrder = inOrder && (i == 0 || compareNames(w.named[i-1], w.named[i]) < 0)
 	}
 	if inOrder {
 		return nil
 	}
+	slices.SortFunc(w.named, compareNames)
 	first := len(w.sorted)
-	w.sorted = append(w.sorted, members...)
-	sorted := w.sorted[first:]
-	slices.SortFunc(sorted, byName)
-	for i := 1; i < len(sorted); i++ {
-		if byName(sorted[i-1], sorted[i]) == 0 {
+	for i, n := range w.named {
+		if i > 0 && compareNames(w.named[i-1], n) == 0 {
 			return ErrDuplicateName
 		}
+		w.sorted = append(w.sorted, n.member)
 	}
-	w.unsorted = append(w.unsorted, object{start: start, end: len(dst), firstMember: first, count: len(sorted)})
+	w.unsorted = append(w.unsorted, object{start: start, end: len(dst), firstMember: first, count: len(w.named)})
 	return nil
 }
 
@@ -257,13 +271,14 @@ func (w *writer) copySorted(text []byte, from, to int) {
 	w.scratch = append(w.scratch, text[from:to]...)
 }
 
-// compareNames orders two names, given as canonical string texts, by their code
-// points. Only an escape stands for a character that sorts elsewhere.
-func compareNames(a, b []byte) int {
-	if bytes.IndexByte(a, '\\') >= 0 || bytes.IndexByte(b, '\\') >= 0 {
-		a, _ = jsontext.AppendUnquote(nil, a) // canonical text is valid
-		b, _ = jsontext.AppendUnquote(nil, b)
-		return bytes.Compare(a, b)
+// unquotedName returns the name that a canonical string text stands for.
+func unquotedName(text []byte) []byte {
+	if bytes.IndexByte(text, '\\') < 0 {
+		return text[1 : len(text)-1]
 	}
-	return bytes.Compare(a[1:len(a)-1], b[1:len(b)-1])
+	name, _ := jsontext.AppendUnquote(nil, text) // canonical text is valid
+	return name
 }
+
+// compareNames orders two members by the code points of their names.
+func compareNames(a, b namedMember) int { return bytes.Compare(a.name, b.name) }
