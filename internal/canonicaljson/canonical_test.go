@@ -150,7 +150,7 @@ func TestRawTextIsNeitherChangedNorKept(t *testing.T) {
 func TestDecodedTreesHaveTheTextOfTheirSource(t *testing.T) {
 	tree := map[string]any{
 		"b": []any{nil, true, false, "<é\n>", 1.5, 1e21, math.Copysign(0, -1), canonicaljson.Number("9007199254740993")},
-		"a": canonicaljson.Raw{Text: []byte(` { "y" : 1e2 , "x" : [ ] } `)},
+		"a": canonicaljson.NewRaw([]byte(` { "y" : 1e2 , "x" : [ ] } `)),
 	}
 	got, err := canonicaljson.AppendValue(nil, tree)
 	want := `{"a":{"x":[],"y":100},"b":[null,true,false,"<é\n>",1.5,1e+21,0,9007199254740993]}`

@@ -11,7 +11,13 @@ import (
 
 // Raw is a JSON value still in the text it arrived in. A tree holds one where
 // nobody has to look inside the value.
-type Raw struct{ Text []byte }
+type Raw struct{ text []byte } // not exported, for go-jmespath finds exported fields
+
+// NewRaw returns the value with this text, which it shares.
+func NewRaw(text []byte) Raw { return Raw{text: text} }
+
+// Text returns the text of the value. It must not be changed.
+func (r Raw) Text() []byte { return r.text }
 
 // AppendValue appends the canonical form of a decoded tree: nil, bool, string,
 // float64, Number, Raw, []any and map[string]any. Any other type, a number that
@@ -34,7 +40,7 @@ func AppendValue(dst []byte, value any) ([]byte, error) {
 	case Number:
 		return append(dst, v...), nil
 	case Raw:
-		return Append(dst, v.Text)
+		return Append(dst, v.text)
 	case []any:
 		dst = append(dst, '[')
 		for i, element := range v {

@@ -13,14 +13,13 @@ import (
 	"github.com/ikkai-go/idempotency/internal/canonicaljson"
 )
 
-// call is the call of a powertools_ function. go-jmespath has no functions of
-// others, so a member of the root stands for the result.
+// call is the call of a powertools_ function, which go-jmespath does not have. It is
+// evaluated on the whole payload.
 type call struct {
-	text        string // as written
-	placeholder string
-	decode      decoder
-	argument    *Selection
-	result      *place // what the expression reads of the result
+	function string
+	written  string // the syntax tree, to find equal calls
+	argument *Selection
+	result   *place // what the expression reads of the result
 }
 
 // decoder turns the text of a call's argument into its result, as far as result
@@ -35,21 +34,18 @@ var decoders = map[string]decoder{
 
 // evaluate returns the result of the call, nil if the argument is missing.
 func (c *call) evaluate(payload []byte, number numberReader) (any, error) {
-	value, from, err := c.argument.evaluate(payload)
+	value, err := c.argument.evaluate(payload)
+	if isEmpty(value) && (err == nil || errors.Is(err, ErrMissing)) {
+		return nil, nil
+	}
 	if err != nil {
 		return nil, err
-	}
-	if missing(value, from) != nil {
-		if c.result.lacks(nil) {
-			return nil, errRequired
-		}
-		return nil, nil
 	}
 	text, err := textOf(value)
 	if err != nil {
 		return nil, err
 	}
-	return c.decode(text, c.result, number)
+	return decoders[c.function](text, c.result, number)
 }
 
 // textOf returns the bytes of a selected string. They may be the payload's own.
@@ -58,8 +54,8 @@ func textOf(value any) ([]byte, error) {
 	case string:
 		return []byte(v), nil
 	case canonicaljson.Raw:
-		if v.Text[0] == '"' {
-			return unquote(v.Text)
+		if v.Text()[0] == '"' {
+			return unquote(v.Text())
 		}
 	}
 	return nil, errors.New("the argument is not a string")
@@ -90,9 +86,9 @@ func decodeBase64(text []byte, _ *place, _ numberReader) (any, error) {
 	return asText(data)
 }
 
-// maxInflated bounds what a few kilobytes of gzip can grow to: 16 MiB, more than
-// twice the largest payload of a Lambda invocation.
-const maxInflated = 16 << 20
+// maxInflated bounds what a few kilobytes of gzip can grow to: 6 MB, the largest
+// payload of a Lambda invocation.
+const maxInflated = 6 << 20
 
 func decodeBase64Gzip(text []byte, _ *place, _ numberReader) (any, error) {
 	data, err := fromBase64(text)

@@ -10,11 +10,12 @@ import (
 
 	"github.com/go-json-experiment/json/jsontext"
 	"github.com/ikkai-go/idempotency/internal/canonicaljson"
-	"github.com/jmespath/go-jmespath"
 )
 
-// maxLength of an expression in bytes. The parser is recursive.
-const maxLength = 8 << 10
+const (
+	maxLength = 4 << 10 // of an expression, in bytes
+	maxDepth  = 200     // levels of its syntax tree: a.b.c has three
+)
 
 // Compile parses an expression and refuses what would fail for every payload,
 // what would depend on the order of members in memory and what would make
@@ -26,10 +27,6 @@ func Compile(text string) (*Selection, error) {
 	case !utf8.ValidString(text):
 		return nil, errors.New("it is not UTF-8")
 	}
-	return compile(text)
-}
-
-func compile(text string) (*Selection, error) {
 	if strings.Trim(text, " \t\r\n") == "" {
 		return nil, errors.New("it is empty")
 	}
@@ -37,14 +34,21 @@ func compile(text string) (*Selection, error) {
 	if err != nil {
 		return nil, err
 	}
+	if tree.depth() > maxDepth {
+		return nil, fmt.Errorf("it is nested deeper than %d levels", maxDepth)
+	}
 	if err := checkFunctions(tree); err != nil {
 		return nil, err
 	}
 	if err := checkLiterals(text); err != nil {
 		return nil, err
 	}
+	return compile(tree)
+}
+
+func compile(tree node) (*Selection, error) {
 	s := &Selection{}
-	for _, part := range splitAlternatives(text) {
+	for _, part := range tree.alternatives() {
 		a, err := compileAlternative(part)
 		if err != nil {
 			return nil, err
@@ -54,29 +58,18 @@ func compile(text string) (*Selection, error) {
 	return s, nil
 }
 
-func compileAlternative(text string) (*alternative, error) {
-	rewritten, calls, err := replaceCalls(text)
-	if err != nil {
+func compileAlternative(tree node) (*alternative, error) {
+	a := &alternative{tree: tree, reads: &place{}, number: canonicaljson.ParseNumber}
+	c := &checker{root: a.reads}
+	var err error
+	if a.result, err = c.check(&a.tree); err != nil {
 		return nil, err
 	}
-	tree, err := parse(rewritten)
-	if err != nil {
-		return nil, err
-	}
-	engine, err := jmespath.Compile(rewritten)
-	if err != nil {
-		return nil, err
-	}
-	a := &alternative{engine: engine, reads: &place{}, calls: calls, number: canonicaljson.ParseNumber}
-	c := &checker{root: a.reads, calls: make(map[string]*call)}
-	for _, call := range calls {
-		c.calls[call.placeholder] = call
-	}
-	if a.result, err = c.check(tree); err != nil {
+	if err := a.tree.prepare(); err != nil {
 		return nil, err
 	}
 	a.reads.settle()
-	for _, call := range calls {
+	for _, call := range c.calls {
 		call.result.settle()
 	}
 	if c.ordered {
@@ -89,13 +82,12 @@ func compileAlternative(text string) (*alternative, error) {
 // the one written: it decodes numbers to float64, repairs text and drops repeated
 // members.
 func checkLiterals(text string) error {
-	for _, t := range tokenize(text) {
+	for _, t := range quotedTokens(text) {
 		written := text[t.start:t.end]
-		switch t.kind {
-		case literal:
+		switch written[0] {
+		case '`':
 			written = strings.ReplaceAll(written[1:len(written)-1], "\\`", "`")
-		case quotedIdentifier:
-		default:
+		case '\'':
 			continue
 		}
 		if _, err := canonicaljson.Append(nil, []byte(written)); err != nil {
@@ -138,63 +130,4 @@ func exactNumber(text []byte) (any, error) {
 		return nil, errInexact
 	}
 	return number, err
-}
-
-// replaceCalls puts a placeholder for each call of a powertools_ function. Equal
-// calls share one.
-func replaceCalls(text string) (rewritten string, calls []*call, err error) {
-	tokens := tokenize(text)
-	prefix := unusedPrefix(text, tokens)
-	var out strings.Builder
-	copied := 0
-	known := make(map[string]*call)
-	for i := 0; i < len(tokens)-1; i++ {
-		t, open := tokens[i], tokens[i+1]
-		function := text[t.start:t.end]
-		if decoders[function] == nil || text[open.start:open.end] != "(" {
-			continue
-		}
-		end := tokens[matchingClose(tokens, i+1)]
-		written := text[t.start:end.end]
-		c := known[written]
-		if c == nil {
-			argument, err := compile(text[open.end:end.start])
-			if err != nil {
-				return "", nil, fmt.Errorf("%s: %w", written, err)
-			}
-			c = &call{
-				text:        written,
-				placeholder: fmt.Sprintf("%s%d", prefix, len(calls)),
-				decode:      decoders[function],
-				argument:    argument,
-				result:      &place{},
-			}
-			known[written] = c
-			calls = append(calls, c)
-		}
-		out.WriteString(text[copied:t.start])
-		out.WriteString(c.placeholder)
-		copied = end.end
-		for i+1 < len(tokens) && tokens[i+1].start < end.end {
-			i++
-		}
-	}
-	out.WriteString(text[copied:])
-	return out.String(), calls, nil
-}
-
-// unusedPrefix returns an identifier with which no name in the expression begins,
-// also none that is spelled with escapes.
-func unusedPrefix(text string, tokens []token) string {
-	names := []byte(text)
-	for _, t := range tokens {
-		if t.kind == quotedIdentifier {
-			names, _ = canonicaljson.Append(names, []byte(text[t.start:t.end])) // checkLiterals has let it pass
-		}
-	}
-	prefix := "call_"
-	for bytes.Contains(names, []byte(prefix)) {
-		prefix += "_"
-	}
-	return prefix
 }

@@ -20,7 +20,6 @@ const (
 type signature struct {
 	parameters []parameter
 	variadic   bool // the last parameter takes one argument or more
-	required   bool // it would turn a missing argument into a value
 	result     func(arguments []origin) origin
 }
 
@@ -46,9 +45,9 @@ var functions = map[string]signature{
 	"sort_by":     {parameters: []parameter{takesValue, takesExpression}, result: reordered},
 	"starts_with": {parameters: []parameter{takesValue, takesValue}},
 	"sum":         {parameters: []parameter{takesValue}},
-	"to_array":    {parameters: []parameter{takesValue}, required: true, result: listOrItself},
+	"to_array":    {parameters: []parameter{takesValue}, result: listOrItself},
 	"to_number":   {parameters: []parameter{takesValue}},
-	"to_string":   {parameters: []parameter{takesValue}, required: true, result: stringified},
+	"to_string":   {parameters: []parameter{takesValue}},
 	"type":        {parameters: []parameter{takesValue}},
 
 	"powertools_json":        {parameters: []parameter{takesValue}},
@@ -60,15 +59,10 @@ func listOfFirst(arguments []origin) origin { return origin{each: &arguments[0]}
 
 func elementOfFirst(arguments []origin) origin { return arguments[0].element() }
 
-// listOrItself is the argument if that is a list, else the list of it. Where the
-// argument is not required, a null in the list may be the argument.
+// listOrItself is the argument if that is a list, else the list of it.
 func listOrItself(arguments []origin) origin {
-	element := arguments[0]
-	element.part = !element.isOnePlace()
-	return arguments[0].or(origin{each: &element})
+	return arguments[0].or(origin{each: &arguments[0]})
 }
-
-func stringified([]origin) origin { return origin{text: true, other: true} }
 
 func anyArgument(arguments []origin) origin {
 	var result origin
@@ -86,6 +80,10 @@ func reordered(arguments []origin) origin {
 	element := list.element()
 	return origin{each: &element}
 }
+
+// makesValueOfNull are the functions that would turn a missing argument into a
+// value.
+var makesValueOfNull = map[string]bool{"to_string": true, "to_array": true}
 
 // checkFunctions refuses calls that would fail for every payload. go-jmespath
 // finds them only when it evaluates them.
@@ -116,39 +114,18 @@ func checkFunctions(n node) error {
 	return nil
 }
 
-// calls reports whether a function is called anywhere in the tree.
-func (n node) calls(function string) bool {
-	if n.kind == int(jmespath.ASTFunctionExpression) && n.name == function {
-		return true
-	}
-	for _, child := range n.children {
-		if child.calls(function) {
-			return true
-		}
-	}
-	return false
-}
-
-// makesList reports whether the value of the expression is a list of its own,
-// made where the expression stands.
-func (n node) makesList() bool {
-	switch n.kind {
-	case int(jmespath.ASTProjection), int(jmespath.ASTFilterProjection), int(jmespath.ASTMultiSelectList):
-		return true
-	case int(jmespath.ASTFunctionExpression):
-		return n.name == "map" || n.name == "sort" || n.name == "sort_by" || n.name == "reverse"
-	}
-	return false
-}
-
 // followFunction is follow for a call. The engine looks at every argument.
-func (c *checker) followFunction(n node, in origin) (origin, error) {
+func (c *checker) followFunction(n *node, in origin) (origin, error) {
+	if decoders[n.name] != nil {
+		return c.followCall(n, in)
+	}
 	var arguments []origin
-	for _, argument := range n.children {
+	for i := range n.children {
+		argument := &n.children[i]
 		var a origin
 		var err error
 		if argument.kind == int(jmespath.ASTExpRef) {
-			a, err = c.walk(argument.children[0], somethingElse)
+			a, err = c.walk(&argument.children[0], somethingElse)
 		} else {
 			a, err = c.inspect(argument, in)
 		}
@@ -157,16 +134,7 @@ func (c *checker) followFunction(n node, in origin) (origin, error) {
 		}
 		arguments = append(arguments, a)
 	}
-	if n.name == "sort_by" && !n.children[0].makesList() {
-		if !arguments[0].isOfPayload() {
-			return origin{}, errSortsShared
-		}
-		c.sorted = append(c.sorted, arguments[0].places...)
-	}
 	f := functions[n.name]
-	if f.required {
-		arguments[0].require()
-	}
 	if f.result == nil {
 		return somethingElse, nil
 	}

@@ -13,23 +13,15 @@ type origin struct {
 	lists   [][]origin        // it is the list of one of these multi-selects
 	members map[string]origin // it is the object of a multi-select
 	other   bool              // it is a literal, or computed
-	part    bool              // it is a part of a multi-select and must not be missing
-	text    bool              // it is made by to_string: "null" if missing
 }
 
 // somethingElse is the origin of a literal or computed value.
 var somethingElse = origin{other: true}
 
-// isOfPayload reports whether the value can only be one of the payload's.
-func (o origin) isOfPayload() bool {
-	return len(o.places) > 0 && o.each == nil && o.lists == nil && o.members == nil && !o.other
-}
-
-// isOnePlace reports whether the value can only be the payload's at one place.
-func (o origin) isOnePlace() bool { return o.isOfPayload() && len(o.places) == 1 }
-
 // is reports whether the value can only be the one at p.
-func (o origin) is(p *place) bool { return o.isOnePlace() && o.places[0] == p }
+func (o origin) is(p *place) bool {
+	return len(o.places) == 1 && o.places[0] == p && o.each == nil && o.lists == nil && o.members == nil && !o.other
+}
 
 // or is the origin of a value that has one of two origins.
 func (o origin) or(p origin) origin {
@@ -39,8 +31,6 @@ func (o origin) or(p origin) origin {
 		lists:   slices.Concat(o.lists, p.lists),
 		members: o.members,
 		other:   o.other || p.other,
-		part:    o.part || p.part,
-		text:    o.text || p.text,
 	}
 	for _, other := range p.places {
 		if !slices.Contains(both.places, other) {
@@ -135,30 +125,6 @@ func (o origin) size(limit int) int {
 		add(member)
 	}
 	return n
-}
-
-// require makes the value required where the payload alone decides whether it is
-// missing.
-func (o origin) require() {
-	if o.isOnePlace() {
-		o.places[0].require()
-	}
-	o.requireParts()
-}
-
-// requireParts requires all parts of multi-selects that the value is made of.
-func (o origin) requireParts() {
-	if o.each != nil {
-		o.each.requireParts()
-	}
-	for _, list := range o.lists {
-		for _, part := range list {
-			part.require()
-		}
-	}
-	for _, member := range o.members {
-		member.require()
-	}
 }
 
 // visit calls f with every place that the value can hold.

@@ -15,7 +15,7 @@ import (
 func read(document []byte, root *place, number numberReader) (any, error) {
 	r := readers.Get().(*reader)
 	defer r.release()
-	r.document, r.number, r.lacking = document, number, false
+	r.document, r.number = document, number
 	r.input = *bytes.NewBuffer(r.outline()) // the decoder reads a bytes.Buffer without copying it
 	r.dec.Reset(&r.input, jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true))
 	value, err := r.value(root)
@@ -24,9 +24,6 @@ func read(document []byte, root *place, number numberReader) (any, error) {
 	}
 	if err := canonicaljson.CheckEnd(r.dec); err != nil {
 		return nil, err
-	}
-	if r.lacking {
-		return nil, errRequired
 	}
 	return value, nil
 }
@@ -40,7 +37,6 @@ type reader struct {
 	input    bytes.Buffer
 	dec      *jsontext.Decoder
 	number   numberReader
-	lacking  bool // something required is missing
 }
 
 func (r *reader) release() {
@@ -65,21 +61,10 @@ func (r *reader) next() ([]byte, error) {
 	return r.document[r.original(end-len(text)):r.original(end)], nil
 }
 
-// value reads the next value and notes if it lacks what is required of it. Whether
-// the rest of the document is usable is still to be seen: in which order that comes
-// must not decide which error it is.
-func (r *reader) value(p *place) (any, error) {
-	value, err := r.anyValue(p)
-	r.lacking = r.lacking || err == nil && p.lacks(value)
-	return value, err
-}
-
-var errRequired = fmt.Errorf("an argument or a part of one is %w", ErrMissing)
-
-// anyValue reads the next value. Where the expression does not need the value itself,
+// value reads the next value. Where the expression does not need the value itself,
 // any other that answers alike will do: false for a scalar, an empty object or
 // array.
-func (r *reader) anyValue(p *place) (any, error) {
+func (r *reader) value(p *place) (any, error) {
 	kind := r.dec.PeekKind()
 	switch {
 	case kind == '{' && (p.members != nil || p.rest != nil && !p.isRaw()):
@@ -96,7 +81,7 @@ func (r *reader) anyValue(p *place) (any, error) {
 	case p.inspected:
 		return r.scalar(text)
 	case p.selected:
-		return canonicaljson.Raw{Text: text}, nil
+		return canonicaljson.NewRaw(text), nil
 	case kind == '{':
 		return map[string]any{}, nil
 	case kind == '[':
@@ -143,6 +128,9 @@ func (r *reader) object(p *place) (any, error) {
 			return nil, fault
 		}
 		if _, twice := object[string(name)]; twice {
+			if !known { // the name may be secret
+				return nil, canonicaljson.ErrDuplicateName
+			}
 			return nil, fmt.Errorf("%w %q", canonicaljson.ErrDuplicateName, name)
 		}
 		if object[string(name)], err = r.value(child); err != nil {

@@ -12,7 +12,7 @@ func TestUnstableExpressionsAreRefused(t *testing.T) {
 	for _, c := range []struct{ expression, want string }{
 		{"", "empty"},
 		{" \t\n", "empty"},
-		{strings.Repeat("a", 9000), "longer than"},
+		{strings.Repeat("a", 4097), "longer than"},
 		{"\"\xff\"", "UTF-8"},
 
 		{"a.", "SyntaxError"},
@@ -66,38 +66,27 @@ func TestUnstableExpressionsAreRefused(t *testing.T) {
 		{"length('abc')", "reads nothing"},
 		{"id || 'anonymous'", "reads nothing"},
 		{"powertools_json('{}')", "reads nothing"},
-
-		{"[sort_by(items, &p)[0], items[0]]", "sort_by reorders"},
-		{"[items[0], sort_by(items, &p)[0]]", "sort_by reorders"},
-		{"[sort_by(items, &p), @]", "sort_by reorders"},
-		{"[sort_by(a.items, &p), a]", "sort_by reorders"},
-		{"[sort_by(a.items, &p)[0].p, a.items[0].p]", "sort_by reorders"},
-		{"[groups[*].sort_by(items, &p), groups[0].items]", "sort_by reorders"},
-		{"items | [sort_by(@, &p)[0], @[0]]", "sort_by reorders"},
-		{"items[*] | [sort_by(@, &p)[0], @[0]]", "sort_by reorders"},
-		{"sort_by(not_null(a, b), &p)", "sort_by reorders"},
-		{"[sort_by(`[{\"p\":2},{\"p\":1}]`, &p)[0].p, a]", "sort_by reorders"},
-		{"map(&sort_by(@, &p), groups)", "sort_by reorders"},
-		{"sort_by((items || `[{\"p\":2},{\"p\":1}]`), &p)", "sort_by reorders"},
-
-		{"[a, b][]", "leaves out its missing parts"},
-		{"[a, b][*]", "leaves out its missing parts"},
-		{"[a, b] | [?@]", "leaves out its missing parts"},
-		{"[a, b][:1]", "leaves out its missing parts"},
-		{"items[*].[a, b][]", "leaves out its missing parts"},
+		{"('a' || @)", "reads nothing"},
 
 		{"records.powertools_json(body)", "cannot stand behind"},
 		{"records[*].powertools_json(body).id", "cannot stand behind"},
 		{"a | powertools_json(body)", "cannot stand behind"},
 		{"items[?powertools_json(body).x == 'y']", "cannot stand behind"},
 		{"map(&powertools_json(body), items)", "cannot stand behind"},
-		{"[@, powertools_json(body).id]", "beside a powertools_ function"},
-		{"[[0].x, powertools_json(body).id]", "beside a powertools_ function"},
-		{"[[*].x, powertools_json(body).id]", "beside a powertools_ function"},
 		{"powertools_json(records[*].powertools_json(body))", "cannot stand behind"},
 
 		{strings.Repeat("[@,@]|", 40) + "[@,@]", "too large"},
-		{strings.Repeat("(@||[@])|", 400) + "@", "too large"},
+		{strings.Repeat("(@||[@])|", 190) + "@", "too large"},
+		{strings.Repeat("a.", 200) + "a", "nested deeper"},
+		{"a" + strings.Repeat("[]", 1000), "nested deeper"},
+
+		{"!a.b", "write !(a.b)"},
+		{"[id, !a.b.c]", "write !(a.b)"},
+		{"items[?!cancelled.at].id", "write !(a.b)"},
+		{"(!a)[0]", "write !(a.b)"},
+		{"!a[]", "write !(a.b)"},
+		{"!a[?b]", "write !(a.b)"},
+		{"(!a)[*]", "write !(a.b)"},
 	} {
 		if _, err := Compile(c.expression); err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("Compile(%.80s): %v; want %q", c.expression, err, c.want)
@@ -159,7 +148,6 @@ func TestSelections(t *testing.T) {
 		"big == big":                                     `true`,
 		"empty || absent || list || id":                  `"a"`,
 		"(empty || id)":                                  `"a"`,
-		"('a' || @)":                                     `"a"`,
 		"to_string('x' || absent)":                       `"x"`,
 		"no || n":                                        `0`,
 		"absent || no":                                   `false`,
@@ -203,8 +191,10 @@ func TestEqualCallsAreEvaluatedOnce(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if calls := s.alternatives[0].calls; len(calls) != 2 {
-		t.Errorf("%d calls, want 2", len(calls))
+	parts := s.alternatives[0].tree.children
+	id, amount, other := parts[0].children[0].call, parts[1].children[0].call, parts[2].call
+	if id != amount || id == other {
+		t.Errorf("the calls are %p, %p and %p; want the first two to be one", id, amount, other)
 	}
 }
 
@@ -301,13 +291,13 @@ func TestOnlyWhatIsReadIsJudged(t *testing.T) {
 		{"nesting too deep in what is inspected", "length(x)", `{"x":` + strings.Repeat(`[`, 20_000), "error: too deep"},
 		{"more digits than a comparison can tell", "l[?n > `5`].id", `{"l":[{"n":9007199254740993,"id":1}]}`, "error: more digits"},
 		{"more digits beside the comparison", "l[?n > `5`].id", `{"l":[{"n":6,"id":9007199254740993}]}`, `[9007199254740993]`},
-		{"more digits in a sum", "sum(l)", `{"l":[9007199254740993]}`, "error: array[number]"},
+		{"more digits in a sum", "sum(l)", `{"l":[9007199254740993]}`, "error: more digits than a double"},
 		{"a sum beyond all numbers", "sum(l)", `{"l":[1e308,1e308]}`, "error: not finite"},
 		{"a payload that is no object", "id", `[1]`, "error: null or empty"},
 		{"an array as payload", "[0].id", `[{"id":7}]`, `7`},
 		{"a string as payload", "powertools_json(@).id", `"{\"id\":7}"`, `7`},
 		{"a scalar as payload", "@", ` 5.0 `, `5`},
-		{"JSON in a string, broken", "powertools_json(b).id", `{"b":"{\"id\":1"}`, "error: powertools_json(b)"},
+		{"JSON in a string, broken", "powertools_json(b).id", `{"b":"{\"id\":1"}`, "error: powertools_json()"},
 		{"JSON in a string, two documents", "powertools_json(b).id", `{"b":"{\"id\":1} {}"}`, "error: more than one"},
 		{"JSON in a string, a repeated name", "powertools_json(b).id", `{"b":"{\"id\":1,\"id\":2}"}`, "error: duplicate"},
 		{"a placeholder's name in the expression", `[powertools_json(b), call_0]`, `{"b":"1","call_0":3}`, `[1,3]`},
