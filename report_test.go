@@ -67,7 +67,8 @@ func TestReport06_AKeyOutlivesWhatTheHandlerDoesToTheEvent(t *testing.T) {
 }
 
 func TestReport18_EventsWithoutAKeyShareNone(t *testing.T) {
-	for _, expression := range []string{`headers."x-id"`, `body.id`, `[headers."x-id", body.id]`, `{id: body.id}`, `to_string(body.id)`, `body.id || headers."x-id"`} {
+	for _, expression := range []string{`headers."x-id"`, `body.id`, `[headers."x-id", body.id]`, `{id: body.id}`, `to_string(body.id)`, `body.id || headers."x-id"`,
+		`join('-', [to_string(body.id || headers."x-id"), 'charge'])`, `join('-', [(body.id || headers."x-id"), 'charge'])`} {
 		for _, payload := range []string{`{}`, `{"body":{"a":1}}`, `{"body":{"id":null}}`, `{"body":{"id":""}}`, `null`, `[]`} {
 			k, err := idempotency.MustJMESPath(expression).Key("operation", []byte(payload))
 			if k != "" || !errors.Is(err, idempotency.ErrMissing) {

@@ -2,6 +2,7 @@ package canonicaljson_test
 
 import (
 	"errors"
+	"fmt"
 	"math"
 	"strings"
 	"testing"
@@ -225,5 +226,24 @@ func TestShortestTextOfFloats(t *testing.T) {
 		if got, err := canonicaljson.AppendFloat(nil, f); err != nil || string(got) != want {
 			t.Errorf("AppendFloat(%g) = %s, %v; want %s", f, got, err, want)
 		}
+	}
+}
+
+// However many names have escapes and however unsorted they are, each is unquoted
+// once.
+func TestNamesWithEscapesAreUnquotedOnce(t *testing.T) {
+	const names = 5000
+	members := make([]string, names)
+	for i := range members {
+		members[i] = fmt.Sprintf(`"\n%d":1`, i*7919%names)
+	}
+	object := []byte("{" + strings.Join(members, ",") + "}")
+	allocations := testing.AllocsPerRun(3, func() {
+		if _, err := canonicaljson.Append(nil, object); err != nil {
+			t.Fatal(err)
+		}
+	})
+	if allocations > 2*names {
+		t.Errorf("%.0f allocations for %d names", allocations, names)
 	}
 }

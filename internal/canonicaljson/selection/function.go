@@ -20,6 +20,7 @@ const (
 type signature struct {
 	parameters []parameter
 	variadic   bool // the last parameter takes one argument or more
+	required   bool // it would turn a missing argument into a value
 	result     func(arguments []origin) origin
 }
 
@@ -45,9 +46,9 @@ var functions = map[string]signature{
 	"sort_by":     {parameters: []parameter{takesValue, takesExpression}, result: reordered},
 	"starts_with": {parameters: []parameter{takesValue, takesValue}},
 	"sum":         {parameters: []parameter{takesValue}},
-	"to_array":    {parameters: []parameter{takesValue}, result: listOrItself},
+	"to_array":    {parameters: []parameter{takesValue}, required: true, result: listOrItself},
 	"to_number":   {parameters: []parameter{takesValue}},
-	"to_string":   {parameters: []parameter{takesValue}},
+	"to_string":   {parameters: []parameter{takesValue}, required: true},
 	"type":        {parameters: []parameter{takesValue}},
 
 	"powertools_json":        {parameters: []parameter{takesValue}},
@@ -80,10 +81,6 @@ func reordered(arguments []origin) origin {
 	element := list.element()
 	return origin{each: &element}
 }
-
-// makesValueOfNull are the functions that would turn a missing argument into a
-// value.
-var makesValueOfNull = map[string]bool{"to_string": true, "to_array": true}
 
 // checkFunctions refuses calls that would fail for every payload. go-jmespath
 // finds them only when it evaluates them.

@@ -177,7 +177,6 @@ func TestSelections(t *testing.T) {
 		"id || powertools_json(n)":                                                  `"a"`, // not evaluated
 		"powertools_json(body).order.lines[?n == `1`] || id":                        `"a"`,
 		"length(powertools_json(body).order.lines)":                                 `1`,
-		"[powertools_json(nested).body, call_0 || id]":                              `["{\"id\":7}","a"]`,
 	} {
 		got, err := canonical(t, expression, payload)
 		if err != nil || got != want {
@@ -218,6 +217,7 @@ func TestMissingIsToldFromUnusable(t *testing.T) {
 		"items[*].to_string(note)", "powertools_json(absent)", "powertools_json(empty)", "powertools_json(body).id", "powertools_json(body).absent.x",
 		"[id, powertools_json(body).deep.empty]", "to_string(powertools_json(absent).id)", "to_string(powertools_json(body).id)",
 		"powertools_json(powertools_base64(absent))", "absent || null", "join('', items[*].absent)", "items[?id == 'z']",
+		"length(absent)", "merge(absent, holds)", "join('-', absent)", "join('-', absent.[id, n])", "sum(absent[].price)", "sort(absent)", "map(&id, absent)", "sort_by(absent, &id)", "[id, max_by(absent, &id)]",
 	}
 	values := []string{
 		"n", "holds", "nulls", "[id, holds]", "[id, nulls]", "items[*]", "items[*].note", "items[?id == 'x'].note",
@@ -226,8 +226,8 @@ func TestMissingIsToldFromUnusable(t *testing.T) {
 	unusable := []string{
 		"powertools_json(text)", "powertools_json(two)", "powertools_json(n)", "powertools_json(items)", "powertools_json(surrogate)",
 		"powertools_base64(\"no base64\")", "powertools_base64_gzip(\"no gzip\")", "powertools_base64(binary)", "powertools_base64(n)",
-		"surrogate", "[id, surrogate]", "length(surrogate)", "length(n)", "length(absent)", "length(powertools_base64(binary))", "sum(items[*].id)", "avg(list)", "abs(id)",
-		"merge(absent, holds)", "contains(items, holds)", "max_by(items, &note)", "sort_by(items, &absent)", "join('-', nulls)",
+		"surrogate", "[id, surrogate]", "length(surrogate)", "length(n)", "length(powertools_base64(binary))", "sum(items[*].id)", "avg(list)", "abs(id)",
+		"contains(items, holds)", "max_by(items, &note)", "sort_by(items, &absent)", "join('-', nulls)",
 	}
 	for _, expression := range missing {
 		if got, err := canonical(t, expression, payload); !errors.Is(err, ErrMissing) {
@@ -300,9 +300,6 @@ func TestOnlyWhatIsReadIsJudged(t *testing.T) {
 		{"JSON in a string, broken", "powertools_json(b).id", `{"b":"{\"id\":1"}`, "error: powertools_json()"},
 		{"JSON in a string, two documents", "powertools_json(b).id", `{"b":"{\"id\":1} {}"}`, "error: more than one"},
 		{"JSON in a string, a repeated name", "powertools_json(b).id", `{"b":"{\"id\":1,\"id\":2}"}`, "error: duplicate"},
-		{"a placeholder's name in the expression", `[powertools_json(b), call_0]`, `{"b":"1","call_0":3}`, `[1,3]`},
-		{"a placeholder's name in the expression, with an escape", `[powertools_json(b), "call\u005f0"]`, `{"b":"1","call_0":3}`, `[1,3]`},
-		{"a placeholder's name in the payload", "[powertools_json(b), a]", `{"b":"1","a":2,"call_0":3}`, `[1,2]`},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			got, err := canonical(t, c.expression, c.payload)
@@ -318,10 +315,11 @@ func TestOnlyWhatIsReadIsJudged(t *testing.T) {
 }
 
 func TestErrorsDoNotQuoteThePayload(t *testing.T) {
-	const payload = `{"secret":"hunter2","list":["hunter2"],"object":{"a":"hunter2"},"body":"{\"a\":hunter2}","escape":"\ud800hunter2"}`
+	const payload = `{"secret":"hunter2","list":["hunter2"],"object":{"a":"hunter2"},"body":"{\"a\":hunter2}","escape":"\ud800hunter2","twice":{"hunter2":1,"hunter2":2}}`
 	for _, expression := range []string{
 		"length(`5` && secret == 'x')", "abs(secret)", "sum(list)", "merge(secret, object)", "contains([object], object)",
 		"powertools_json(secret)", "powertools_json(body)", "powertools_json(escape)", "escape", "powertools_base64(secret)", "join(list, secret)", "[object, absent]",
+		"to_string(@)", "twice", "length(twice)", "[twice, secret]", "to_string(twice)", "sum([`1`, secret])", "sort_by([secret, secret], &@.a)",
 	} {
 		_, err := canonical(t, expression, payload)
 		if err == nil || strings.Contains(err.Error(), "hunter") {
@@ -331,11 +329,12 @@ func TestErrorsDoNotQuoteThePayload(t *testing.T) {
 }
 
 func TestGzipBombIsBounded(t *testing.T) {
-	bomb := gzipBase64(t, make([]byte, maxInflated+1))
+	const limit = 6 << 20
+	bomb := gzipBase64(t, make([]byte, limit+1))
 	if _, err := canonical(t, "powertools_base64_gzip(data)", `{"data":"`+bomb+`"}`); err == nil || !strings.Contains(err.Error(), "grows beyond") {
 		t.Errorf("a gzip bomb: %v", err)
 	}
-	largest := gzipBase64(t, bytes.Repeat([]byte("a"), maxInflated))
+	largest := gzipBase64(t, bytes.Repeat([]byte("a"), limit))
 	if _, err := canonical(t, "powertools_base64_gzip(data)", `{"data":"`+largest+`"}`); err != nil {
 		t.Errorf("the largest data allowed: %v", err)
 	}
