@@ -17,6 +17,8 @@ const (
 // signature is what has to be known of a function before it is called. result
 // gives the origin of its result from those of its arguments (an &expression's is
 // that of its value on a computed element); nil means that the result is computed.
+// The places in it are read anyway, for the arguments are inspected; how much the
+// result is built of counts.
 type signature struct {
 	parameters []parameter
 	variadic   bool // the last parameter takes one argument or more

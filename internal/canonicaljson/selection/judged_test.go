@@ -69,6 +69,9 @@ func TestAPartThatDoesNotCountIsNotJudged(t *testing.T) {
 		{"not_null([a, b], c)", `{"a":1,"c":2}`, `2`},
 		{"[a, b] || c", `{"a":1,"c":2}`, `2`},
 		{"{a: a, b: b} || c", `{"a":1,"c":2}`, `2`},
+		{"not_null(a, b)", `{"a":1,"b":2}`, `1`},
+		{"[!powertools_json(to_string(a)), d]", `{"d":1}`, `[true,1]`},
+		{"[(powertools_json(join('', [a, b])) && c) || d, e]", `{"a":"1","c":2,"d":3,"e":4}`, `[3,4]`},
 		{"powertools_json(join('', [a, b])) || c", `{"a":"1","c":2}`, `2`},
 
 		{"items[?type == 'x'].[id, to_string(v)]", `{"items":[{"type":"x","id":1,"v":2},{"type":"y","id":2}]}`, `[[1,"2"]]`},

@@ -127,9 +127,9 @@ var comparators = func() map[int]string {
 	return texts
 }()
 
-// comparesSize reports whether n is a comparison whose result depends on the size of
+// comparesSize reports whether the result of a comparison depends on the size of
 // numbers.
 func (n *node) comparesSize() bool {
 	text := comparators[n.number]
-	return n.kind == int(jmespath.ASTComparator) && text != "==" && text != "!="
+	return text != "==" && text != "!="
 }

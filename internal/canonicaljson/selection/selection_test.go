@@ -77,6 +77,7 @@ func TestUnstableExpressionsAreRefused(t *testing.T) {
 
 		{strings.Repeat("[@,@]|", 40) + "[@,@]", "too large"},
 		{strings.Repeat("(@||[@])|", 190) + "@", "too large"},
+		{strings.Repeat("not_null(@, to_array([@,@]))|", 40) + "@", "too large"},
 		{strings.Repeat("a.", 200) + "a", "nested deeper"},
 		{"a" + strings.Repeat("[]", 1000), "nested deeper"},
 
@@ -161,6 +162,7 @@ func TestSelections(t *testing.T) {
 		"to_string(absent) || id":                        `"a"`,
 		`"id"`:                                           `"a"`,
 		"\"\\u0069d\"":                                   `"a"`,
+		"[id, 'it\\'s `1e400`']":                         `["a","it's ` + "`1e400`" + `"]`,
 		"[id, 'it\\'s || ) (', `\"|| (\"`]":              `["a","it's || ) (","|| ("]`,
 
 		"powertools_json(body).order.id":                                            `100`,
@@ -191,6 +193,15 @@ func TestEqualCallsAreEvaluatedOnce(t *testing.T) {
 		t.Fatal(err)
 	}
 	parts := s.alternatives[0].tree.children
+	evaluated, decode := 0, decoders["powertools_json"]
+	defer func() { decoders["powertools_json"] = decode }()
+	decoders["powertools_json"] = func(text []byte, result *place, number numberReader) (any, error) {
+		evaluated++
+		return decode(text, result, number)
+	}
+	if _, err := s.AppendCanonical(nil, []byte(`{"body":"{\"id\":1,\"amount\":2}","other":"3"}`)); err != nil || evaluated != 2 {
+		t.Errorf("%d calls evaluated, %v; want 2", evaluated, err)
+	}
 	id, amount, other := parts[0].children[0].call, parts[1].children[0].call, parts[2].call
 	if id != amount || id == other {
 		t.Errorf("the calls are %p, %p and %p; want the first two to be one", id, amount, other)
