@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -48,8 +49,11 @@ func TestSelectionsAreTheEngines(t *testing.T) {
 		g := generator{rand.New(rand.NewPCG(seed, 6))}
 		expression, payload := g.expression(1+g.IntN(3)), []byte(g.object(3))
 		s, err := Compile(expression)
-		if err != nil || strings.Contains(expression, "powertools_") || strings.Contains(expression, "||") && strings.Contains(expression, ",") || strings.Contains(expression, "not_null") {
-			continue // no function of the engine; or an alternative that lacks a part, which the engine does not pass over
+		if err != nil || strings.Contains(expression, "powertools_") { // no function of the engine
+			continue
+		}
+		if alternatives.MatchString(expression) && canBeMissing.MatchString(expression) { // the engine would not pass over it
+			continue
 		}
 		got, err := s.AppendCanonical(nil, payload)
 		if err != nil {
@@ -69,6 +73,11 @@ func TestSelectionsAreTheEngines(t *testing.T) {
 		t.Errorf("only %d expressions selected anything", values)
 	}
 }
+
+var (
+	alternatives = regexp.MustCompile(`\|\||not_null`)
+	canBeMissing = regexp.MustCompile(`,|\w\(`)
+)
 
 func decoded(t *testing.T, document []byte) any {
 	t.Helper()
