@@ -65,9 +65,7 @@ func compileAlternative(tree node) (*alternative, error) {
 	if a.result, err = c.check(&a.tree); err != nil {
 		return nil, err
 	}
-	if err := a.tree.prepare(); err != nil {
-		return nil, err
-	}
+	a.tree.prepare()
 	a.reads.settle()
 	for _, call := range c.calls {
 		call.result.settle()

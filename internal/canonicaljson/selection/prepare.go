@@ -8,9 +8,9 @@ import (
 )
 
 // prepare makes the tree of a checked expression ready for evaluation.
-func (n *node) prepare() error {
+func (n *node) prepare() {
 	if n.call != nil {
-		return nil
+		return // its argument is a selection of its own
 	}
 	switch n.kind {
 	case int(jmespath.ASTFilterProjection):
@@ -27,17 +27,11 @@ func (n *node) prepare() error {
 		}
 	}
 	if text := n.engineText(); text != "" {
-		var err error
-		if n.engine, err = jmespath.Compile(text); err != nil {
-			return err
-		}
+		n.engine = jmespath.MustCompile(text)
 	}
 	for i := range n.children {
-		if err := n.children[i].prepare(); err != nil {
-			return err
-		}
+		n.children[i].prepare()
 	}
-	return nil
 }
 
 // onlyDecides marks an expression that chooses but becomes no part of what is
