@@ -7,6 +7,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
+	"github.com/ikkai-go/idempotency"
 	"github.com/ikkai-go/idempotency/persistence"
 	"github.com/ikkai-go/idempotency/persistence/dynamostore"
 )
@@ -25,6 +26,10 @@ func measureOwn(ctx context.Context) ([]Own, error) {
 	}
 	ctx, cancel := context.WithTimeout(ctx, lambdaTimeout)
 	defer cancel()
+	stored, err := storedItem("p-1")
+	if err != nil {
+		return nil, err
+	}
 	var measured []Own
 	for _, kind := range []struct {
 		name   string
@@ -32,8 +37,8 @@ func measureOwn(ctx context.Context) ([]Own, error) {
 		cached bool
 	}{
 		{name: "first run"},
-		{name: "replay", client: instant{stored: storedItem}},
-		{name: "replay from the cache", client: instant{stored: storedItem}, cached: true},
+		{name: "replay", client: instant{stored: stored}},
+		{name: "replay from the cache", client: instant{stored: stored}, cached: true},
 	} {
 		handler, err := kind.client.handler(kind.cached)
 		if err != nil {
@@ -52,15 +57,18 @@ func measureOwn(ctx context.Context) ([]Own, error) {
 	return measured, nil
 }
 
-// storedItem is a record as the store writes it.
-var storedItem = map[string]types.AttributeValue{
-	"idempotency_key": &types.AttributeValueMemberS{Value: "payment#p-1"},
-	"status":          &types.AttributeValueMemberS{Value: string(persistence.StatusCompleted)},
-	"owner":           &types.AttributeValueMemberS{Value: "somebody"},
-	"expire_at":       &types.AttributeValueMemberN{Value: "4102444800"},
-	"result":          &types.AttributeValueMemberS{Value: string(result)},
-	"attempt":         &types.AttributeValueMemberN{Value: "1"},
-	"version":         &types.AttributeValueMemberN{Value: "1"},
+// storedItem is the completed record of a payment as the store writes it.
+func storedItem(id string) (map[string]types.AttributeValue, error) {
+	key, err := idempotency.Key("payment", id)
+	return map[string]types.AttributeValue{
+		"idempotency_key": &types.AttributeValueMemberS{Value: key},
+		"status":          &types.AttributeValueMemberS{Value: string(persistence.StatusCompleted)},
+		"owner":           &types.AttributeValueMemberS{Value: "somebody"},
+		"expire_at":       &types.AttributeValueMemberN{Value: "4102444800"},
+		"result":          &types.AttributeValueMemberS{Value: string(result)},
+		"attempt":         &types.AttributeValueMemberN{Value: "1"},
+		"version":         &types.AttributeValueMemberN{Value: "1"},
+	}, err
 }
 
 // instant is a DynamoDB client without DynamoDB: it holds one item, or takes every
