@@ -193,7 +193,7 @@ func earlier(a, b time.Time) time.Time {
 // meet finds out who holds the record, by claiming it or, where that may save a
 // write, by looking first. A look that fails decides nothing: the claim does.
 func (g *Guard) meet(ctx context.Context, c persistence.Claim, polling bool) (persistence.Record, error) {
-	asking, cancel := g.asking(ctx)
+	asking, cancel := g.asking(ctx, ctx)
 	defer cancel()
 	if g.reader != nil && (g.config.ReadFirst || polling) {
 		record, found, err := g.reader.Read(asking, c.Key)
@@ -217,10 +217,7 @@ func (g *Guard) meet(ctx context.Context, c persistence.Claim, polling bool) (pe
 func (g *Guard) notAcquired(ctx context.Context, c persistence.Claim, err error) error {
 	failed := &StoreError{Op: "acquire", Key: c.Key, Retryable: persistence.Retryable(err), Err: err}
 	if g.config.OnStoreFault == FailClosed && !errors.Is(err, persistence.ErrInvalid) && !errors.Is(err, persistence.ErrUnreadable) {
-		giving, cancel := g.asking(context.WithoutCancel(ctx))
-		if deadline, ok := ctx.Deadline(); ok && ctx.Err() == nil {
-			giving, cancel = context.WithDeadline(giving, halfWay(deadline))
-		}
+		giving, cancel := g.asking(context.WithoutCancel(ctx), ctx)
 		defer cancel()
 		_ = g.store.Release(giving, c.Fresh().Lease()) // most likely there is nothing to release
 	}
@@ -228,20 +225,16 @@ func (g *Guard) notAcquired(ctx context.Context, c persistence.Claim, err error)
 	return failed
 }
 
-// asking is the context of a call of the store that comes before the function.
-// Where there is a deadline, the store gets no more than half of the time until
-// then: the rest is for running, or for saying that the store has failed.
-func (g *Guard) asking(ctx context.Context) (context.Context, context.CancelFunc) {
-	limit := wallClock().Add(g.config.StoreTimeout)
-	if deadline, ok := ctx.Deadline(); ok {
-		limit = earlier(limit, halfWay(deadline))
-	}
-	return context.WithDeadline(ctx, limit)
-}
-
-func halfWay(deadline time.Time) time.Time {
+// asking is the context of a request to the store that comes before the function.
+// While the call has a deadline ahead, the store gets no more than half of the time
+// until then: the rest is for running, or for saying that the store has failed.
+func (g *Guard) asking(parent, call context.Context) (context.Context, context.CancelFunc) {
 	now := wallClock()
-	return now.Add(deadline.Sub(now) / 2)
+	limit := now.Add(g.config.StoreTimeout)
+	if deadline, ok := call.Deadline(); ok && deadline.After(now) {
+		limit = earlier(limit, now.Add(deadline.Sub(now)/2))
+	}
+	return context.WithDeadline(parent, limit)
 }
 
 // failsOpen tells whether the function may run although its record could not be
