@@ -2,7 +2,6 @@ package idempotent_test
 
 import (
 	"context"
-	"errors"
 	"slices"
 	"testing"
 	"testing/synctest"
@@ -124,58 +123,4 @@ func operations(db *dynamolocal.DB) []string {
 		operations = append(operations, r.Operation)
 	}
 	return operations
-}
-
-// Crash matrix: the process dies before and after each of its store calls, and
-// then a retry comes, at once and after the lease.
-func TestTheProcessMayDieAtAnyStoreCall(t *testing.T) {
-	type outcome struct {
-		atOnce     error  // of a retry at once; nil: it gets atOnceRun
-		atOnceRun  string // "" where atOnce is an error
-		afterLease string
-	}
-	tests := map[string]struct {
-		fails bool // the first run's handler fails, so that it releases
-		call  string
-		after bool
-		want  outcome
-	}{
-		"before acquiring":  {call: "acquire", want: outcome{nil, "second", "second"}},
-		"after acquiring":   {call: "acquire", after: true, want: outcome{idempotent.ErrInProgress, "", "third"}},
-		"before completing": {call: "complete", want: outcome{idempotent.ErrInProgress, "", "third"}},
-		"after completing":  {call: "complete", after: true, want: outcome{nil, "first", "first"}},
-		"before releasing":  {fails: true, call: "release", want: outcome{idempotent.ErrInProgress, "", "third"}},
-		"after releasing":   {fails: true, call: "release", after: true, want: outcome{nil, "second", "second"}},
-	}
-	for name, test := range tests {
-		t.Run(name, func(t *testing.T) {
-			inVirtualTime(t, func(t *testing.T, store persistence.Store) {
-				dying := newTestGuard(t, &mortal{Store: store, call: test.call, after: test.after}, idempotent.Config{})
-				died := make(chan struct{})
-				go func() {
-					defer close(died)
-					_, _ = idempotent.Do(within(t, 2*time.Second), dying, "k", func(context.Context) (string, error) {
-						if test.fails {
-							return "", errTryAgain
-						}
-						return "first", nil
-					})
-					t.Error("the process survived")
-				}()
-				<-died
-				guard := newTestGuard(t, store, idempotent.Config{})
-				retry := func(name string) (string, error) {
-					return idempotent.Do(within(t, time.Minute), guard, "k", func(context.Context) (string, error) { return name, nil })
-				}
-				got, err := retry("second")
-				if !errors.Is(err, test.want.atOnce) || got != test.want.atOnceRun {
-					t.Errorf("at once: %q, %v, want %q, %v", got, err, test.want.atOnceRun, test.want.atOnce)
-				}
-				time.Sleep(4 * time.Second) // virtual
-				if got, err := retry("third"); err != nil || got != test.want.afterLease {
-					t.Errorf("after the lease: %q, %v, want %q", got, err, test.want.afterLease)
-				}
-			})
-		})
-	}
 }
