@@ -58,7 +58,8 @@ type Config struct {
 	OnEndedLease persistence.EndedLease
 
 	// Wait is how long a duplicate waits for the run it duplicates before it
-	// gives up with *InProgressError. Defaults to not waiting at all.
+	// gives up with *InProgressError; never more than half of the time until the
+	// context's deadline. Defaults to not waiting at all.
 	Wait time.Duration
 
 	// ReadFirst looks for a finished record before it tries to write one. That

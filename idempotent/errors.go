@@ -176,11 +176,14 @@ func (e *StoreError) Unwrap() error { return e.Err }
 // [context.DeadlineExceeded] where the environment was frozen until the lease
 // was over.
 type NotStartedError struct {
-	Key string
+	Key string // empty if it was too late even to find it
 	Err error
 }
 
 func (e *NotStartedError) Error() string {
+	if e.Key == "" {
+		return fmt.Sprintf("idempotent: not started: %v", e.Err)
+	}
 	return fmt.Sprintf("idempotent: %s was not started: %v", e.Key, e.Err)
 }
 

@@ -22,6 +22,9 @@ import (
 // is a *LeaseLostError or a *StoreError of an executed call, the result that
 // comes with it is the function's own.
 //
+// Bytes of the event that are not UTF-8 give no key. Nor does an escape \ufffd
+// inside a raw message, which can't be told from them.
+//
 // Func panics for a nil function, and for a result type that JSON can't hold or
 // can't be read back into: readers, channels, functions, and interfaces with
 // methods.

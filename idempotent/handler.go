@@ -23,8 +23,8 @@ import (
 //
 // The returned handler is safe for concurrent invocations, as Lambda managed
 // instances make them. The responses of a handler made by lambda.NewHandler share
-// a buffer, which is why such a handler is run one invocation at a time here; pass
-// the function itself where invocations are concurrent, and wrap middleware around
+// a buffer, which is why such a handler is run one invocation at a time here, and
+// must be guarded once; pass the function itself where invocations are concurrent, and wrap middleware around
 // the guarded handler rather than around what it guards. Options other than those
 // of encoding belong to lambda.StartWithOptions.
 func (g *Guard) Handler(handler any) lambda.Handler {
@@ -92,7 +92,7 @@ type invoke func(context.Context, []byte, *effect) error
 func invokeHandler(h lambda.Handler) invoke {
 	return func(ctx context.Context, payload []byte, e *effect) error {
 		response, err := h.Invoke(ctx, payload)
-		e.result = bytes.Clone(response)
+		e.done, e.result = err == nil, bytes.Clone(response)
 		return err
 	}
 }

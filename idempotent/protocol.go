@@ -120,7 +120,7 @@ func (a acquisition) reportWait(ctx context.Context, g *Guard) {
 // has waited long enough. What comes back without an error is either owned or a
 // finished record of the same payload.
 func (g *Guard) acquire(ctx context.Context, c *persistence.Claim) (acquisition, error) {
-	for wait := g.newWait(); ; {
+	for wait := g.newWait(ctx); ; {
 		if err := g.date(ctx, c); err != nil {
 			return acquisition{}, err
 		}
@@ -196,7 +196,9 @@ func (g *Guard) meet(ctx context.Context, c persistence.Claim, polling bool) (pe
 	asking, cancel := g.asking(ctx, ctx)
 	defer cancel()
 	if g.reader != nil && (g.config.ReadFirst || polling) {
-		record, found, err := g.reader.Read(asking, c.Key)
+		looking, looked := g.asking(asking, asking) // half of it, so that the claim has time left
+		record, found, err := g.reader.Read(looking, c.Key)
+		looked()
 		settled := found && record.Status.Finished() && !record.Expired(c.Now)
 		running := found && record.LeaseLive(c.Now)
 		if err == nil && (settled || polling && running) {
@@ -219,11 +221,17 @@ func (g *Guard) notAcquired(ctx context.Context, c persistence.Claim, err error)
 	if g.config.OnStoreFault == FailClosed && !errors.Is(err, persistence.ErrInvalid) && !errors.Is(err, persistence.ErrUnreadable) {
 		giving, cancel := g.asking(context.WithoutCancel(ctx), ctx)
 		defer cancel()
+		giving, cancel = context.WithTimeout(giving, giveUpTimeout)
+		defer cancel()
 		_ = g.store.Release(giving, c.Fresh().Lease()) // most likely there is nothing to release
 	}
 	g.report(ctx, Event{Kind: StoreFailed, Key: c.Key, Err: failed})
 	return failed
 }
+
+// giveUpTimeout bounds the attempt to give a claim up: its caller is waiting to
+// hear that the store has failed.
+const giveUpTimeout = time.Second
 
 // asking is the context of a request to the store that comes before the function.
 // While the call has a deadline ahead, the store gets no more than half of the time

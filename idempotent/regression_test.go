@@ -417,3 +417,67 @@ func TestBytesThatAreNotTextGiveNoKey(t *testing.T) {
 		t.Errorf("outside of the key: %v", err)
 	}
 }
+
+// A look that hangs leaves time for the claim.
+func TestAHungLookLeavesTimeForTheClaim(t *testing.T) {
+	for _, policy := range []idempotent.StoreFault{idempotent.FailClosed, idempotent.FailOpen} {
+		for _, timeout := range []time.Duration{3 * time.Second, 6 * time.Second, 30 * time.Second} {
+			t.Run(fmt.Sprint(policy, timeout), func(t *testing.T) {
+				synctest.Test(t, func(t *testing.T) {
+					db, store := newDynamo(t)
+					db.Inject(dynamolocal.Fault{Operation: "GetItem", Times: dynamolocal.Always, Do: dynamolocal.DelayBefore(time.Hour)})
+					var seen eventLog
+					guard := newTestGuard(t, store, idempotent.Config{ReadFirst: true, OnStoreFault: policy, Observe: seen.observe})
+					for range 2 {
+						got, err := idempotent.Do(within(t, timeout), guard, "k", func(context.Context) (string, error) { return "ran", nil })
+						if err != nil || got != "ran" {
+							t.Errorf("got %q, %v", got, err)
+						}
+					}
+					if want, kinds := []idempotent.EventKind{idempotent.Executed, idempotent.Replayed}, seen.kinds(); !slices.Equal(kinds, want) {
+						t.Errorf("events %v, want %v", kinds, want)
+					}
+				})
+			})
+		}
+	}
+}
+
+// A duplicate that waits answers while somebody can still hear it.
+func TestWaitingLeavesTimeToAnswer(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		guard := newTestGuard(t, persistence.NewMemory(), idempotent.Config{Wait: time.Minute})
+		die(t, guard, "k", time.Hour)
+		started := time.Now()
+		_, err := idempotent.Do(within(t, 10*time.Second), guard, "k", func(context.Context) (string, error) { return "second", nil })
+		if took := time.Since(started); !errors.Is(err, idempotent.ErrInProgress) || took > 6*time.Second {
+			t.Errorf("got %v after %v", err, took)
+		}
+	})
+}
+
+// A finished effect is not run again because the store panics.
+func TestAPanickingStoreDoesNotRunAFinishedEffectAgain(t *testing.T) {
+	runs := 0
+	count := func(context.Context, order) (string, error) { runs++; return "done", nil }
+	fail := func(context.Context, order) (string, error) { runs++; return "", idempotent.Permanent(errTryAgain) }
+	for name, bare := range map[string]any{"function": count, "handler": lambda.NewHandler(count), "permanent failure": fail} {
+		t.Run(name, func(t *testing.T) {
+			runs = 0
+			panics := true
+			store := &hooked{Memory: persistence.NewMemory(), beforeComplete: func() {
+				if panics {
+					panics = false
+					panic("store")
+				}
+			}}
+			handler := newTestGuard(t, store, idempotent.Config{}).Handler(bare)
+			for range 2 {
+				outcomeOf(func() { _, _ = handler.Invoke(t.Context(), []byte(`{"id":"1"}`)) })
+			}
+			if runs != 1 {
+				t.Errorf("ran %d times", runs)
+			}
+		})
+	}
+}

@@ -1,6 +1,7 @@
 package idempotent
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -16,7 +17,8 @@ type tenure struct {
 	record persistence.Record
 
 	effect  effect
-	elapsed time.Duration // of the function
+	status  persistence.Status // that the effect is recorded with; empty for COMPLETED
+	elapsed time.Duration      // of the function
 	settled bool
 }
 
@@ -62,7 +64,7 @@ func (t *tenure) end(ctx context.Context) {
 		if t.effect.result == nil && t.effect.omit == nil {
 			t.effect.omit = errUnwound
 		}
-		_ = t.complete(ctx, persistence.StatusCompleted, t.effect, nil)
+		_ = t.complete(ctx, nil)
 	default:
 		t.release(ctx, errUnwound)
 	}
@@ -80,13 +82,14 @@ func (t *tenure) settleFailure(ctx context.Context, err error) error {
 		t.release(ctx, err)
 		return err
 	}
-	_ = t.complete(ctx, persistence.StatusFailed, effect{result: stored}, err)
+	t.status, t.effect = persistence.StatusFailed, effect{done: true, result: stored}
+	_ = t.complete(ctx, err)
 	return err
 }
 
 // settleResult records the function's result.
 func (t *tenure) settleResult(ctx context.Context) error {
-	err := t.complete(ctx, persistence.StatusCompleted, t.effect, nil)
+	err := t.complete(ctx, nil)
 	switch {
 	case err == nil:
 		return nil
@@ -105,9 +108,10 @@ func (t *tenure) settleResult(ctx context.Context) error {
 
 // complete writes the outcome, without its result where that can't be stored. It
 // reports what came of it, and returns the store's error.
-func (t *tenure) complete(ctx context.Context, status persistence.Status, e effect, cause error) error {
+func (t *tenure) complete(ctx context.Context, cause error) error {
+	e := t.effect
 	outcome := persistence.Outcome{
-		Status:        status,
+		Status:        cmp.Or(t.status, persistence.StatusCompleted),
 		Result:        e.result,
 		ResultOmitted: e.omit != nil,
 		ExpiresAt:     t.guard.expiry(wallClock()),

@@ -177,6 +177,19 @@ func TestReport10TransactionsReportFailedConditionsAndConflicts(t *testing.T) {
 			}
 		})
 	})
+	t.Run("what the table said outlives the deadline", func(t *testing.T) {
+		synctest.Test(t, func(t *testing.T) {
+			db, _ := newStore(t)
+			db.Inject(dynamolocal.Fault{Times: dynamolocal.Always, Do: dynamolocal.Throttle()})
+			store, _ := dynamostore.New(db.Client(), dynamostore.Config{Table: "idempotency"}) // with the SDK's own pauses
+			ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second)
+			defer cancel()
+			_, err := store.Acquire(ctx, claim("me"))
+			if throttled, ok := errors.AsType[*types.ProvisionedThroughputExceededException](err); !ok {
+				t.Errorf("got %v, want %T", err, throttled)
+			}
+		})
+	})
 	t.Run("within the caller's deadline", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			api := &stub{put: &types.TransactionConflictException{}}

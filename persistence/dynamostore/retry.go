@@ -2,6 +2,7 @@ package dynamostore
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"math/rand/v2"
 	"time"
@@ -18,8 +19,16 @@ const (
 // retryBusy repeats a request that the table was too busy for. The SDK repeats
 // throttled requests a few times and conflicts with a transaction not at all,
 // but both are a matter of moments. It stays within the context's deadline, which
-// the last error outlives: it says more than "deadline exceeded".
-func retryBusy(ctx context.Context, request func() error) error {
+// the last answer outlives: it says more than "deadline exceeded".
+func retryBusy(ctx context.Context, send func(context.Context) error) error {
+	request := func() error {
+		var last error
+		err := send(context.WithValue(ctx, lastAnswer{}, &last))
+		if err != nil && ctx.Err() != nil && last != nil && !errors.Is(err, last) {
+			return errors.Join(last, err) // the SDK was cut short while it paused
+		}
+		return err
+	}
 	err := request()
 	for try, pause := 1, firstPause; try < busyTries && busy(err); try, pause = try+1, 2*pause {
 		timer := time.NewTimer(pause/2 + rand.N(pause/2))
@@ -46,11 +55,17 @@ func limitRequests(timeout time.Duration) func(*dynamodb.Options) {
 		if err != nil && limited.Err() != nil && ctx.Err() == nil {
 			err = &lateError{timeout}
 		}
+		if last, ok := ctx.Value(lastAnswer{}).(*error); ok && err != nil && ctx.Err() == nil {
+			*last = err
+		}
 		return out, metadata, err
 	})
 	insert := func(stack *middleware.Stack) error { return stack.Finalize.Insert(limit, "Retry", middleware.After) }
 	return func(o *dynamodb.Options) { o.APIOptions = append(o.APIOptions, insert) }
 }
+
+// lastAnswer is the context's key of where a try leaves its error.
+type lastAnswer struct{}
 
 // lateError is that of a request without an answer. The SDK asks it whether to
 // try again.

@@ -22,7 +22,7 @@ type conditional struct {
 // where that was asked for, or the one that was in the way of its condition, or
 // nil where there is none.
 func (s *Store) apply(ctx context.Context, w *conditional) (applied bool, found item, err error) {
-	err = retryBusy(ctx, func() error {
+	err = retryBusy(ctx, func(ctx context.Context) error {
 		found, err = w.send(ctx, s.api, s.limited)
 		return err
 	})
@@ -44,7 +44,7 @@ func (s *Store) apply(ctx context.Context, w *conditional) (applied bool, found 
 func (s *Store) get(ctx context.Context, key string, consistent *bool) (item, error) {
 	input := &dynamodb.GetItemInput{TableName: s.table, Key: s.schema.key(key), ConsistentRead: consistent}
 	var found item
-	err := retryBusy(ctx, func() error {
+	err := retryBusy(ctx, func(ctx context.Context) error {
 		output, err := s.api.GetItem(ctx, input, s.limited)
 		if err == nil && len(output.Item) > 0 {
 			found = output.Item

@@ -63,8 +63,11 @@ func (e *evaluation) value(n *node, on any) (any, error) {
 		return left, err
 	case int(jmespath.ASTAndExpression):
 		left, err := e.value(&n.children[0], on)
-		if err != nil || isFalse(left) {
+		if err != nil || isFalse(left) && n.lenient {
 			return left, err
+		}
+		if isFalse(left) {
+			return nil, nil // a condition that does not hold selects nothing: false would be the same for all
 		}
 		return e.value(&n.children[1], on)
 	case int(jmespath.ASTNotExpression):

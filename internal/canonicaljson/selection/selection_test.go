@@ -228,11 +228,12 @@ func TestMissingIsToldFromUnusable(t *testing.T) {
 		"items[*].to_string(note)", "powertools_json(absent)", "powertools_json(empty)", "powertools_json(body).id", "powertools_json(body).absent.x",
 		"[id, powertools_json(body).deep.empty]", "to_string(powertools_json(absent).id)", "to_string(powertools_json(body).id)",
 		"powertools_json(powertools_base64(absent))", "absent || null", "join('', items[*].absent)", "items[?id == 'z']",
+		"id == 'z' && id", "[n, id == 'z' && id]", "absent && id",
 		"length(absent)", "merge(absent, holds)", "join('-', absent)", "join('-', absent.[id, n])", "sum(absent[].price)", "sort(absent)", "map(&id, absent)", "sort_by(absent, &id)", "[id, max_by(absent, &id)]",
 	}
 	values := []string{
 		"n", "holds", "nulls", "[id, holds]", "[id, nulls]", "items[*]", "items[*].note", "items[?id == 'x'].note",
-		"map(&note, items)", "to_array(nulls)", "reverse(nulls)", "length(list)", "length(empty)", "id == 'b'", "type(absent)", "[({\"null\": n} && holds), length(holds)]",
+		"map(&note, items)", "to_array(nulls)", "reverse(nulls)", "length(list)", "length(empty)", "id == 'b'", "type(absent)", "id == 'z' && id || n", "[({\"null\": n} && holds), length(holds)]",
 	}
 	unusable := []string{
 		"powertools_json(text)", "powertools_json(two)", "powertools_json(n)", "powertools_json(items)", "powertools_json(surrogate)",
