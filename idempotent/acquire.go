@@ -117,7 +117,6 @@ func (g *Guard) notAcquired(ctx context.Context, c persistence.Claim, err error)
 	return failed
 }
 
-
 // asking is the context of a request to the store that comes before the function.
 // While the call has a deadline ahead, the store gets no more than half of the time
 // until then: the rest is for running, or for saying that the store has failed.
