@@ -41,6 +41,13 @@
 // a run that Lambda has not killed yet. The context that the function gets ends
 // before its lease does.
 //
+// # Switching it off
+//
+// With IDEMPOTENCY_DISABLED (or POWERTOOLS_IDEMPOTENCY_DISABLED) set to 1, t, true,
+// y, yes or on, every guarded function runs every time, unprotected, and each run
+// is reported. The variables are read at every call; any other value leaves the
+// guards on. For local runs and tests only.
+//
 // # Errors
 //
 // Each error is a type and a sentinel; errors.As and errors.Is both work. The

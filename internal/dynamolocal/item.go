@@ -72,6 +72,16 @@ func (o returnOptions) output(c *call, old, after item, places []path) writeItem
 	return writeItemOutput{Attributes: shown.wire(), ConsumedCapacity: c.consumed.reportOne(o.ReturnConsumedCapacity)}
 }
 
+// carryOut runs a prepared write and shapes its answer; places are those that an
+// update names.
+func (o returnOptions) carryOut(c *call, w write, places []path) (any, error) {
+	old, after, err := w.run(c)
+	if err != nil {
+		return nil, err
+	}
+	return o.output(c, old, after, places), nil
+}
+
 func (in *putItemInput) apply(c *call) (any, error) {
 	var faults constraints
 	in.putRequest.check(&faults, "")
@@ -83,11 +93,7 @@ func (in *putItemInput) apply(c *call) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	old, after, err := w.run(c)
-	if err != nil {
-		return nil, err
-	}
-	return in.output(c, old, after, nil), nil
+	return in.carryOut(c, w, nil)
 }
 
 func (in *deleteItemInput) apply(c *call) (any, error) {
@@ -101,11 +107,7 @@ func (in *deleteItemInput) apply(c *call) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	old, after, err := w.run(c)
-	if err != nil {
-		return nil, err
-	}
-	return in.output(c, old, after, nil), nil
+	return in.carryOut(c, w, nil)
 }
 
 func (in *updateItemInput) apply(c *call) (any, error) {
@@ -120,11 +122,7 @@ func (in *updateItemInput) apply(c *call) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	old, after, err := w.run(c)
-	if err != nil {
-		return nil, err
-	}
-	return in.output(c, old, after, places), nil
+	return in.carryOut(c, w, places)
 }
 
 // firstError runs the checks in order and stops at the first that complains.
