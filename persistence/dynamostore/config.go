@@ -25,6 +25,18 @@ type Config struct {
 	// milliseconds; what takes longer is a connection that died while the
 	// environment was frozen, or a reply that will not come. Defaults to a second.
 	RequestTimeout time.Duration
+
+	// Compress stores a result as gzip where the finished item then takes at
+	// least one write unit less (a unit is 1 KB of 1024 bytes, a begun one counts
+	// whole: DynamoDB's developer guide, "DynamoDB read and write operations").
+	// That is also what makes some results over 400 KB fit. Replays stay identical
+	// to the byte. A result over 8 MiB is stored as it is, or is too large.
+	// Defaults to false: results stay readable in the console.
+	//
+	// Stores without the option read compressed results too. Versions of this
+	// module from before it refuse them as [persistence.ErrUnreadable]: have all
+	// environments on a version that knows it before switching it on.
+	Compress bool
 }
 
 // Attributes are the names of a record's attributes; empty fields take their
@@ -127,6 +139,7 @@ func (c Config) check() error {
 
 // DynamoDB's limits, from its developer guide ("Quotas").
 const (
+	writeUnit        = 1 << 10   // bytes
 	maxItem          = 400 << 10 // bytes, names included
 	maxPartitionKey  = 2048      // bytes
 	maxSortKey       = 1024      // bytes

@@ -15,8 +15,8 @@
 //	lease_until      N   epoch milliseconds; while PROCESSING only
 //	expire_at        N   epoch seconds; the table's TTL attribute
 //	fingerprint      S   if the operation has one
-//	result           S   the result; B if it is not text
-//	result_encoding  S   "omitted" if the result could not be stored
+//	result           S   the result; B if it is not text, or compressed
+//	result_encoding  S   "omitted" if the result could not be stored, "gzip" if it is compressed
 //	steps            M   finished steps
 //	attempt          N   acquisitions so far
 //	version          N   of this format: 1

@@ -24,6 +24,7 @@ const (
 // schema translates between records and items.
 type schema struct {
 	attr      Attributes
+	compress  bool
 	partition types.AttributeValue // of a composite table
 	nameOf    map[string]string    // placeholder to attribute name
 	ofVacant  map[string]string    // the names in the condition vacant
@@ -31,7 +32,7 @@ type schema struct {
 
 func newSchema(c Config) schema {
 	a := c.Attributes
-	s := schema{attr: a, nameOf: map[string]string{
+	s := schema{attr: a, compress: c.Compress, nameOf: map[string]string{
 		phKey:         a.Key,
 		phStatus:      a.Status,
 		phOwner:       a.Owner,
@@ -148,22 +149,26 @@ func (s *schema) attempt(i item) int {
 }
 
 func (s *schema) result(i item) (result []byte, omitted bool, err error) {
-	switch encoding := textOf(i[s.attr.ResultEncoding]); encoding {
-	case "":
+	encoding := textOf(i[s.attr.ResultEncoding])
+	switch encoding {
+	case "", encodingGzip:
 	case encodingOmitted:
 		return nil, true, nil
 	default:
 		return nil, false, fmt.Errorf("the result has the encoding %q", encoding)
 	}
-	stored, exists := i[s.attr.Result]
+	value, exists := i[s.attr.Result]
 	if !exists {
 		return nil, true, nil
 	}
-	result, ok := contentOf(stored)
+	result, ok := contentOf(value)
 	if !ok {
-		return nil, false, fmt.Errorf("the result is a %T", stored)
+		return nil, false, fmt.Errorf("the result is a %T", value)
 	}
-	return result, false, nil
+	if encoding == encodingGzip {
+		result, err = expand(result)
+	}
+	return result, false, err
 }
 
 func (s *schema) hasSteps(i item) bool {
@@ -189,15 +194,16 @@ func (s *schema) steps(i item) (map[string][]byte, error) {
 	return steps, nil
 }
 
-// size is how large a record's item is for DynamoDB, in bytes: the lengths of
-// names and values, with the rules of its developer guide ("Item sizes and
-// formats"). The attempt counts as small; it is not known to everybody who asks.
+// size is how large a record's item is for DynamoDB, in bytes, with its result as
+// it is: the lengths of names and values, with the rules of the developer guide
+// ("DynamoDB item sizes and formats"). An attempt that is not known, as to who
+// completes, counts as one of two digits at most.
 func (s *schema) size(r persistence.Record) int {
 	n := len(s.attr.Key) + len(r.Key) +
 		len(s.attr.Status) + len(r.Status) +
 		len(s.attr.Owner) + len(r.Owner) +
 		len(s.attr.ExpireAt) + sizeOf(seconds(r.ExpiresAt)) +
-		len(s.attr.Attempt) + sizeOf(1) +
+		len(s.attr.Attempt) + sizeOf(int64(max(r.Attempt, 1))) +
 		len(s.attr.Version) + sizeOf(version)
 	if partition, composite := s.partition.(*types.AttributeValueMemberS); composite {
 		n += len(s.attr.SortKey) + len(partition.Value)
@@ -223,13 +229,21 @@ func (s *schema) size(r persistence.Record) int {
 	return n
 }
 
-// sizeOf is the size of a number: a byte for each two digits, and one more.
+// sizeOf is the size of a whole number: a byte for each pair of digits, without
+// the pairs of zeros at its end, one more, and another for a minus.
 func sizeOf(n int64) int {
-	digits := 1
-	for ; n >= 10; n /= 10 {
-		digits++
+	size := 1
+	if n < 0 {
+		size++
+		n = -n
 	}
-	return (digits+1)/2 + 1
+	for n != 0 && n%100 == 0 {
+		n /= 100
+	}
+	for ; n > 0; n /= 100 {
+		size++
+	}
+	return size
 }
 
 // millis and seconds round up, so that a lease or a record never ends early.

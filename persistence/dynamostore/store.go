@@ -118,10 +118,11 @@ func (s *Store) Complete(ctx context.Context, l persistence.Lease, o persistence
 	if err := errors.Join(l.Check(), o.Check()); err != nil {
 		return err
 	}
-	if s.schema.size(o.Of(l)) > maxItem {
+	finished := s.schema.stored(o.Of(l))
+	if finished.size > maxItem {
 		return persistence.ErrTooLarge
 	}
-	applied, found, err := s.apply(ctx, s.complete(l, o))
+	applied, found, err := s.apply(ctx, s.complete(l, o, finished))
 	if err != nil {
 		return fault("complete", err)
 	}

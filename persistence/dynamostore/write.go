@@ -122,14 +122,15 @@ func (s *Store) takeOver(c persistence.Claim, seen item) *conditional {
 }
 
 // complete finishes the record of a lease.
-func (s *Store) complete(l persistence.Lease, o persistence.Outcome) *conditional {
+func (s *Store) complete(l persistence.Lease, o persistence.Outcome, finished stored) *conditional {
 	u := s.mine(l)
 	u.set(phStatus, ":status", text(string(o.Status)))
 	u.set(phExpire, ":expire", number(seconds(o.ExpiresAt)))
-	if o.ResultOmitted {
-		u.set(phEncoding, ":encoding", text(encodingOmitted))
-	} else {
-		u.set(phResult, ":result", content(o.Result))
+	if finished.encoding != "" {
+		u.set(phEncoding, ":encoding", text(finished.encoding))
+	}
+	if finished.result != nil {
+		u.set(phResult, ":result", finished.result)
 	}
 	u.remove(phLease)
 	return u.of(s, l.Key)
