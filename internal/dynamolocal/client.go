@@ -35,7 +35,7 @@ func (db *DB) Items(tableName string) []map[string]types.AttributeValue {
 	}
 	items := make([]map[string]types.AttributeValue, len(t.rows))
 	for i, r := range t.rows {
-		items[i] = r.item.sdk()
+		items[i] = r.item.wire().sdk()
 	}
 	return items
 }
@@ -59,15 +59,6 @@ func (db *DB) Seed(tableName string, items ...map[string]types.AttributeValue) e
 		}
 	}
 	return nil
-}
-
-// sdk is the item in the SDK's types.
-func (i item) sdk() map[string]types.AttributeValue {
-	converted := make(map[string]types.AttributeValue, len(i))
-	for name, v := range i {
-		converted[name] = v.wire().sdk()
-	}
-	return converted
 }
 
 func (w wireValue) sdk() types.AttributeValue {
