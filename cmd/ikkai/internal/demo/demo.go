@@ -14,6 +14,8 @@ import (
 	"path/filepath"
 	"strings"
 	"time"
+
+	"github.com/ikkai-go/idempotency/cmd/ikkai/internal/rie"
 )
 
 // Narrator tells the story to whoever watches. Its methods are called one at a
@@ -34,21 +36,25 @@ var ErrBroken = errors.New("not as promised")
 // Run shows the demo. It ends everything it started before it returns, also when
 // ctx ends early. Builds and logs go to the .cache folder of the clone.
 func Run(ctx context.Context, narrator Narrator) (err error) {
-	root, err := moduleRoot(ctx)
+	clone, err := rie.FindClone(ctx)
 	if err != nil {
 		return err
 	}
 	narrator.Preparing("building the function and the Lambda emulator, which takes minutes the first time")
-	programs, err := build(ctx, root)
+	programs, err := build(ctx, clone)
 	if err != nil {
 		return err
 	}
-	template, err := readEvent(filepath.Join(root, eventFile))
+	template, err := readEvent(filepath.Join(string(clone), eventFile))
 	if err != nil {
 		return err
 	}
 	narrator.Preparing("starting DynamoDB and the Lambda environments")
-	stage, err := openStage(ctx, programs, filepath.Join(root, ".cache", "demo"))
+	logs, err := clone.Logs("demo")
+	if err != nil {
+		return err
+	}
+	stage, err := openStage(ctx, programs, logs)
 	if err != nil {
 		return err
 	}
@@ -64,4 +70,18 @@ func Run(ctx context.Context, narrator Narrator) (err error) {
 		return fmt.Errorf("%w (logs: %s):\n\t%s", ErrBroken, stage.logs, strings.Join(summary.Broken, "\n\t"))
 	}
 	return nil
+}
+
+// programs are the paths of what runs in a Lambda environment.
+type programs struct {
+	function string
+	emulator string
+}
+
+func build(ctx context.Context, clone rie.Clone) (p programs, err error) {
+	if p.function, err = clone.Build(ctx, "./functions/payment"); err != nil {
+		return programs{}, err
+	}
+	p.emulator, err = clone.BuildEmulator(ctx)
+	return p, err
 }

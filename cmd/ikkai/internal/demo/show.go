@@ -3,6 +3,7 @@ package demo
 import (
 	"context"
 	"errors"
+	"fmt"
 	"net/http"
 	"sync"
 	"time"
@@ -41,9 +42,9 @@ func (s *show) send(ctx context.Context, environment string, o Order) (Beat, err
 	}
 	e := s.stage.environments[environment]
 	sent := time.Now()
-	raw, err := e.invoke(ctx, event)
+	raw, err := e.Invoke(ctx, event)
 	if err != nil {
-		return Beat{}, err
+		return Beat{}, fmt.Errorf("%s: %w", environment, err)
 	}
 	beat := Beat{
 		At: Milliseconds(time.Since(s.started)), Took: Milliseconds(time.Since(sent)),

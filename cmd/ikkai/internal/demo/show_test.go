@@ -12,6 +12,8 @@ import (
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+
+	"github.com/ikkai-go/idempotency/cmd/ikkai/internal/rie"
 )
 
 // actors puts environments on the stage that answer every event in the same way.
@@ -20,7 +22,10 @@ func actors(t *testing.T, s *stage, answer string) {
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { io.WriteString(w, answer) }))
 	t.Cleanup(server.Close)
 	for _, role := range cast {
-		s.environments[role.environment] = &environment{name: role.environment, url: server.URL, meter: &meter{meters: &meters{db: s.db}}}
+		s.environments[role.environment] = &environment{
+			Environment: &rie.Environment{URL: server.URL, Timeout: functionTimeout},
+			meter:       &meter{meters: &meters{db: s.db}},
+		}
 	}
 }
 

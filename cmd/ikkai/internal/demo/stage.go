@@ -6,14 +6,14 @@ import (
 	"fmt"
 	"net"
 	"net/http"
-	"os"
-	"strconv"
+	"path/filepath"
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
+	"github.com/ikkai-go/idempotency/cmd/ikkai/internal/rie"
 	"github.com/ikkai-go/idempotency/internal/dynamolocal"
 	"github.com/ikkai-go/idempotency/persistence/dynamostore"
 )
@@ -21,6 +21,7 @@ import (
 const (
 	idempotencyTable = "idempotency"
 	paymentsTable    = "payments"
+	functionTimeout  = 2 * time.Second
 )
 
 // role is what an environment plays in the story: how the payment provider
@@ -43,6 +44,12 @@ var cast = []role{
 	{environment: "env-8", keys: "off"},
 }
 
+// environment is a Lambda environment and its entrance to the database.
+type environment struct {
+	*rie.Environment
+	meter *meter
+}
+
 // stage is all that runs during a demo.
 type stage struct {
 	logs         string // folder
@@ -54,9 +61,6 @@ type stage struct {
 
 // openStage starts the database and the environments.
 func openStage(ctx context.Context, programs programs, logs string) (*stage, error) {
-	if err := os.MkdirAll(logs, 0o750); err != nil {
-		return nil, err
-	}
 	s := &stage{logs: logs, db: dynamolocal.New(), environments: make(map[string]*environment)}
 	if err := s.createTables(ctx); err != nil {
 		return nil, err
@@ -68,17 +72,21 @@ func openStage(ctx context.Context, programs programs, logs string) (*stage, err
 		return nil, err
 	}
 	entrances, mux := &meters{db: s.db}, http.NewServeMux()
+	s.serve(listener, mux)
 	for _, role := range cast {
 		meter := &meter{meters: entrances}
 		mux.Handle("/"+role.environment, meter)
-		s.environments[role.environment] = &environment{name: role.environment, meter: meter}
-	}
-	s.serve(listener, mux)
-	for _, role := range cast {
-		variables := role.variables("http://" + listener.Addr().String() + "/" + role.environment)
-		if err := s.environments[role.environment].start(ctx, programs, variables, logs); err != nil {
-			return nil, errors.Join(err, s.close())
+		function := rie.Function{
+			Name:      "payment",
+			Binary:    programs.function,
+			Timeout:   functionTimeout,
+			Variables: role.variables("http://" + listener.Addr().String() + "/" + role.environment),
 		}
+		started, err := rie.Start(ctx, programs.emulator, function, filepath.Join(logs, role.environment+".log"))
+		if err != nil {
+			return nil, errors.Join(fmt.Errorf("%s: %w", role.environment, err), s.close())
+		}
+		s.environments[role.environment] = &environment{Environment: started, meter: meter}
 	}
 	return s, nil
 }
@@ -110,16 +118,14 @@ func (s *stage) serve(listener net.Listener, handler http.Handler) {
 // needs some of too.
 func (r role) variables(endpoint string) map[string]string {
 	return map[string]string{
-		"AWS_REGION":                  dynamolocal.Region,
-		"AWS_ACCESS_KEY_ID":           "local",
-		"AWS_SECRET_ACCESS_KEY":       "local",
-		"AWS_ENDPOINT_URL_DYNAMODB":   endpoint,
-		"AWS_LAMBDA_FUNCTION_NAME":    "payment",
-		"AWS_LAMBDA_FUNCTION_TIMEOUT": strconv.Itoa(int(functionTimeout / time.Second)),
-		"IDEMPOTENCY_TABLE":           idempotencyTable,
-		"PAYMENTS_TABLE":              paymentsTable,
-		"SIMULATED_PROVIDER":          r.provider,
-		"PROVIDER_IDEMPOTENT":         r.keys,
+		"AWS_REGION":                dynamolocal.Region,
+		"AWS_ACCESS_KEY_ID":         "local",
+		"AWS_SECRET_ACCESS_KEY":     "local",
+		"AWS_ENDPOINT_URL_DYNAMODB": endpoint,
+		"IDEMPOTENCY_TABLE":         idempotencyTable,
+		"PAYMENTS_TABLE":            paymentsTable,
+		"SIMULATED_PROVIDER":        r.provider,
+		"PROVIDER_IDEMPOTENT":       r.keys,
 	}
 }
 
@@ -127,8 +133,10 @@ func (r role) variables(endpoint string) map[string]string {
 // whatever becomes of the others.
 func (s *stage) close() error {
 	var failures []error
-	for _, e := range s.environments {
-		failures = append(failures, e.stop())
+	for name, e := range s.environments {
+		if err := e.Stop(); err != nil {
+			failures = append(failures, fmt.Errorf("%s: %w", name, err))
+		}
 	}
 	if err := s.server.Close(); err != nil {
 		failures = append(failures, fmt.Errorf("stop DynamoDB: %w", err))

@@ -1,0 +1,163 @@
+// Package rie runs Lambda functions of this module in AWS's runtime interface
+// emulator, as processes on the loopback interface.
+package rie
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"os"
+	"os/exec"
+	"strconv"
+	"syscall"
+	"time"
+)
+
+// Function is what runs in an environment.
+type Function struct {
+	Name   string
+	Binary string // path
+	// Timeout is the function's Lambda time-out. The emulator takes whole seconds
+	// only.
+	Timeout   time.Duration
+	Variables map[string]string // of its process environment
+}
+
+// Environment is one Lambda environment of a function: a process of the emulator,
+// which starts the function at the first event, kills it at its time-out and
+// starts it anew at the next event. Like the real thing it takes one event at a
+// time.
+type Environment struct {
+	URL     string        // takes events
+	Timeout time.Duration // of the function
+
+	process *os.Process   // the emulator's; nil if it does not run here
+	ended   chan struct{} // closed when the process has ended
+}
+
+// Start starts an emulator with the function's environment variables and nothing
+// else, so that the user's own AWS settings stay out of it. What the emulator and
+// the function print goes to the file log. The caller stops the environment.
+func Start(ctx context.Context, emulator string, f Function, log string) (*Environment, error) {
+	events, runtime, err := freeAddresses(ctx)
+	if err != nil {
+		return nil, err
+	}
+	printed, err := os.Create(log)
+	if err != nil {
+		return nil, err
+	}
+	defer printed.Close() // the process has it by then
+	// Not ended by ctx but by Stop, in order.
+	command := exec.CommandContext(context.WithoutCancel(ctx), emulator, //nolint:gosec // built by this module
+		"--runtime-interface-emulator-address", events,
+		"--runtime-api-address", runtime,
+		"--log-level", "warn",
+		f.Binary)
+	command.Env = f.environ()
+	command.Stdout, command.Stderr = printed, printed
+	command.SysProcAttr = ownProcessGroup
+	if err := command.Start(); err != nil {
+		return nil, fmt.Errorf("start the emulator: %w", err)
+	}
+	e := &Environment{
+		URL:     "http://" + events + "/2015-03-31/functions/function/invocations",
+		Timeout: f.Timeout,
+		process: command.Process,
+		ended:   make(chan struct{}),
+	}
+	go func() {
+		defer close(e.ended)
+		_ = command.Wait() // how it ended is of no interest; that it did is
+	}()
+	if err := e.listening(ctx, events); err != nil {
+		return nil, errors.Join(fmt.Errorf("start the emulator: %w (log: %s)", err, log), e.Stop())
+	}
+	return e, nil
+}
+
+func (f Function) environ() []string {
+	environ := []string{
+		"AWS_LAMBDA_FUNCTION_NAME=" + f.Name,
+		"AWS_LAMBDA_FUNCTION_TIMEOUT=" + strconv.Itoa(int(f.Timeout/time.Second)),
+	}
+	for variable, value := range f.Variables {
+		environ = append(environ, variable+"="+value)
+	}
+	return environ
+}
+
+// freeAddresses returns two loopback addresses with ports that are free. The
+// emulator has no way to choose its ports by itself.
+func freeAddresses(ctx context.Context) (first, second string, err error) {
+	var config net.ListenConfig
+	var addresses [2]string
+	for i := range addresses {
+		listener, err := config.Listen(ctx, "tcp", "127.0.0.1:0")
+		if err != nil {
+			return "", "", err
+		}
+		defer listener.Close() // only after both are known to differ
+		addresses[i] = listener.Addr().String()
+	}
+	return addresses[0], addresses[1], nil
+}
+
+// listening waits until the emulator takes connections.
+func (e *Environment) listening(ctx context.Context, address string) error {
+	ctx, cancel := context.WithTimeout(ctx, 10*time.Second)
+	defer cancel()
+	var dialer net.Dialer
+	for {
+		if connection, err := dialer.DialContext(ctx, "tcp", address); err == nil {
+			return connection.Close()
+		}
+		select {
+		case <-time.After(10 * time.Millisecond):
+		case <-e.ended:
+			return errors.New("the emulator has ended")
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		}
+	}
+}
+
+// toEmulator reaches the environments, past any proxy.
+var toEmulator = &http.Client{Transport: &http.Transport{}}
+
+// Invoke sends an event and returns what Lambda answers. It does not end early
+// with ctx: while an event is under way the emulator can't be stopped without
+// leaving the function's process behind.
+func (e *Environment) Invoke(ctx context.Context, event []byte) ([]byte, error) {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), e.Timeout+10*time.Second)
+	defer cancel()
+	request, err := http.NewRequestWithContext(ctx, http.MethodPost, e.URL, bytes.NewReader(event))
+	if err != nil {
+		return nil, err
+	}
+	response, err := toEmulator.Do(request)
+	if err != nil {
+		return nil, err
+	}
+	defer response.Body.Close()
+	return io.ReadAll(response.Body)
+}
+
+// Stop ends the emulator's process. The function's process ends by itself when
+// the emulator, which it asks for its next event, is gone.
+func (e *Environment) Stop() error {
+	if e.process == nil {
+		return nil
+	}
+	told := e.process.Signal(syscall.SIGTERM) // an error if it has ended already
+	select {
+	case <-e.ended:
+		return nil
+	case <-time.After(3 * time.Second):
+		return errors.Join(errors.New("the emulator did not end when told to and was killed"), told, e.process.Kill())
+	}
+}
