@@ -2,7 +2,8 @@ package idempotent
 
 import (
 	"context"
-	"math/rand/v2"
+	"crypto/rand"
+	"encoding/binary"
 	"time"
 
 	"github.com/ikkai-go/idempotency/persistence"
@@ -52,7 +53,7 @@ func (w *wait) next(ctx context.Context) bool {
 	}
 	// Jitter keeps callers that were turned away together from coming back
 	// together.
-	timer := time.NewTimer(min(w.pause/2+rand.N(w.pause/2), left))
+	timer := time.NewTimer(min(w.pause/2+jitter(w.pause/2), left))
 	defer timer.Stop()
 	w.pause = min(2*w.pause, longestPoll)
 	select {
@@ -61,6 +62,15 @@ func (w *wait) next(ctx context.Context) bool {
 	case <-ctx.Done():
 		return false
 	}
+}
+
+// jitter is a random time shorter than limit. It comes from the source of the
+// owners' tokens, because that one can be seeded (testing/cryptotest): a simulation
+// of many callers can then be replayed.
+func jitter(limit time.Duration) time.Duration {
+	var random [8]byte
+	rand.Read(random[:]) // never fails
+	return time.Duration(binary.NativeEndian.Uint64(random[:]) % uint64(limit))
 }
 
 // retryAfter suggests when a duplicate that does not wait should come back.

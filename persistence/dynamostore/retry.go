@@ -2,9 +2,10 @@ package dynamostore
 
 import (
 	"context"
+	"crypto/rand"
+	"encoding/binary"
 	"errors"
 	"fmt"
-	"math/rand/v2"
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
@@ -31,7 +32,7 @@ func retryBusy(ctx context.Context, send func(context.Context) error) error {
 	}
 	err := request()
 	for try, pause := 1, firstPause; try < busyTries && busy(err); try, pause = try+1, 2*pause {
-		timer := time.NewTimer(pause/2 + rand.N(pause/2))
+		timer := time.NewTimer(pause/2 + jitter(pause/2))
 		select {
 		case <-timer.C:
 		case <-ctx.Done():
@@ -41,6 +42,15 @@ func retryBusy(ctx context.Context, send func(context.Context) error) error {
 		err = request()
 	}
 	return err
+}
+
+// jitter is a random time shorter than limit. It comes from the source that the
+// SDK's own pauses use, because that one can be seeded (testing/cryptotest): a
+// simulation of many callers can then be replayed.
+func jitter(limit time.Duration) time.Duration {
+	var random [8]byte
+	rand.Read(random[:]) // never fails
+	return time.Duration(binary.NativeEndian.Uint64(random[:]) % uint64(limit))
 }
 
 // limitRequests bounds each try that the SDK makes. Without a bound it waits for
