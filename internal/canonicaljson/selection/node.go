@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"reflect"
 	"strconv"
+	"sync"
 
 	"github.com/jmespath/go-jmespath"
 )
@@ -115,7 +116,9 @@ func (n *node) alternatives() []node {
 }
 
 // comparators are the comparison operators, as go-jmespath numbers its tokens.
-var comparators = func() map[int]string {
+// They are found out when first needed: most functions compare nothing, and it
+// would be most of what this module does at a cold start.
+var comparators = sync.OnceValue(func() map[int]string {
 	texts := map[int]string{}
 	for _, text := range []string{"<", "<=", ">", ">=", "==", "!="} {
 		n, err := parse("a " + text + " b")
@@ -125,11 +128,11 @@ var comparators = func() map[int]string {
 		texts[n.number] = text
 	}
 	return texts
-}()
+})
 
 // comparesSize reports whether the result of a comparison depends on the size of
 // numbers.
 func (n *node) comparesSize() bool {
-	text := comparators[n.number]
+	text := comparators()[n.number]
 	return text != "==" && text != "!="
 }

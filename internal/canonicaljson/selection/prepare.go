@@ -61,7 +61,7 @@ func (n *node) engineText() string {
 	case int(jmespath.ASTSlice):
 		return "[" + n.name + "]"
 	case int(jmespath.ASTComparator):
-		return "[0] " + comparators[n.number] + " [1]"
+		return "[0] " + comparators()[n.number] + " [1]"
 	case int(jmespath.ASTFunctionExpression):
 		if text := ranked[n.name]; text != "" {
 			return text
