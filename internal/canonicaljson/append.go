@@ -17,25 +17,35 @@ var (
 	ErrDuplicateName = errors.New("duplicate member name")
 	// ErrText reports a string with invalid UTF-8 or a lone surrogate.
 	ErrText = errors.New("string that is not Unicode text")
+	// ErrNoValue reports a document without a value.
+	ErrNoValue = errors.New("no JSON value")
+	// ErrDepth reports a value that is nested too deep.
+	ErrDepth = errors.New("JSON nested too deep")
+	// ErrSeveralValues reports a document that goes on behind its value.
+	ErrSeveralValues = errors.New("more than one JSON value")
 )
 
-// SyntaxError returns what can be said of a tokenizer's error without quoting the
-// document, which may be secret.
-func SyntaxError(err error) error {
+// SyntaxFault is the error of a document that breaks the syntax at that byte. It
+// does not quote the document, which may be secret.
+func SyntaxFault(at int) error { return fmt.Errorf("not valid JSON at byte %d", at) }
+
+// syntaxError returns what can be said of a tokenizer's error without quoting the
+// document.
+func syntaxError(err error) error {
 	var syntax *jsontext.SyntacticError
 	if err == io.EOF {
-		return errors.New("no JSON value")
+		return ErrNoValue
 	}
 	if !errors.As(err, &syntax) {
 		return err
 	}
 	switch reason := syntax.Err.Error(); {
 	case strings.Contains(reason, "depth"):
-		return errors.New("JSON nested too deep")
+		return ErrDepth
 	case strings.Contains(reason, "surrogate"), strings.Contains(reason, "UTF-8"):
 		return ErrText
 	}
-	return fmt.Errorf("not valid JSON at byte %d", syntax.ByteOffset)
+	return SyntaxFault(int(syntax.ByteOffset))
 }
 
 // Append appends the canonical form of raw, which must be exactly one JSON value
@@ -49,20 +59,20 @@ func Append(dst, raw []byte) ([]byte, error) {
 	start := len(dst)
 	dst, err := w.appendValue(slices.Grow(dst, len(raw))) // which is seldom shorter
 	if err != nil {
-		return dst, SyntaxError(err)
+		return dst, syntaxError(err)
 	}
-	return w.sortObjects(dst, start), CheckEnd(w.dec)
+	return w.sortObjects(dst, start), checkEnd(w.dec)
 }
 
-// CheckEnd returns an error if the decoder has more to read.
-func CheckEnd(dec *jsontext.Decoder) error {
+// checkEnd returns an error if the decoder has more to read.
+func checkEnd(dec *jsontext.Decoder) error {
 	switch _, err := dec.ReadToken(); err {
 	case io.EOF:
 		return nil
 	case nil:
-		return errors.New("more than one JSON value")
+		return ErrSeveralValues
 	default:
-		return SyntaxError(err)
+		return syntaxError(err)
 	}
 }
 

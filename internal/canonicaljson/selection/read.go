@@ -1,81 +1,61 @@
 package selection
 
 import (
-	"bytes"
 	"fmt"
-	"sync"
 
-	"github.com/go-json-experiment/json/jsontext"
 	"github.com/ikkai-go/idempotency/internal/canonicaljson"
 )
 
 // read decodes one JSON document as far as the expression reads it. Values that it
 // only selects stay in their text (canonicaljson.Raw), so the tree may share the
 // document's memory. What it does not read must be JSON, no more.
-func read(document []byte, root *place, number numberReader) (any, error) {
-	r := readers.Get().(*reader)
-	defer r.release()
-	r.document, r.number = document, number
-	r.input = *bytes.NewBuffer(r.outline()) // the decoder reads a bytes.Buffer without copying it
-	r.dec.Reset(&r.input, jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true))
+func read(text []byte, root *place, number numberReader) (any, error) {
+	r := reader{document: text, number: number}
+	r.at = r.document.space(0)
 	value, err := r.value(root)
 	if err != nil {
-		return nil, canonicaljson.SyntaxError(err)
-	}
-	if err := canonicaljson.CheckEnd(r.dec); err != nil {
 		return nil, err
 	}
-	return value, nil
+	return value, r.document.end(r.at)
 }
-
-var readers = sync.Pool{New: func() any { return &reader{dec: new(jsontext.Decoder)} }}
 
 type reader struct {
-	document []byte
-	outlined []byte // see outline
-	cuts     []cut
-	input    bytes.Buffer
-	dec      *jsontext.Decoder
+	document document
 	number   numberReader
+	at       int // always at a value or name, or behind one
+	level    int // of arrays and objects around it
 }
 
-func (r *reader) release() {
-	r.document, r.input = nil, bytes.Buffer{}
-	if cap(r.outlined) > maxKept {
-		r.outlined, r.cuts = nil, nil
-	}
-	r.dec.Reset(&r.input) // lets go of the document
-	readers.Put(r)
+// skip steps over the next value.
+func (r *reader) skip() error {
+	r.at = r.document.value(r.at, r.level)
+	return r.fault()
 }
 
-// maxKept bounds the memory that a reader keeps for the next document.
-const maxKept = 1 << 20
-
-// next reads the next value or name as it stands in the document.
-func (r *reader) next() ([]byte, error) {
-	text, err := r.dec.ReadValue()
-	if len(r.cuts) == 0 || err != nil {
-		return text, err
+// fault returns the error of a step that came upon one.
+func (r *reader) fault() error {
+	if r.at < 0 {
+		return r.document.fault(r.at)
 	}
-	end := int(r.dec.InputOffset())
-	return r.document[r.original(end-len(text)):r.original(end)], nil
+	return nil
 }
 
 // value reads the next value. Where the expression does not need the value itself,
 // any other that answers alike will do: false for a scalar, an empty object or
 // array.
 func (r *reader) value(p *place) (any, error) {
-	kind := r.dec.PeekKind()
+	start, kind := r.at, r.document.kind(r.at)
 	switch {
 	case kind == '{' && (p.members != nil || p.rest != nil && !p.isRaw()):
 		return r.object(p)
 	case kind == '[' && (p.elements != nil || p.indexes != nil || p.rest != nil && !p.isRaw()):
 		return r.array(p)
 	}
-	text, err := r.next()
-	switch {
-	case err != nil:
+	if err := r.skip(); err != nil {
 		return nil, err
+	}
+	text := r.document[start:r.at]
+	switch {
 	case kind == 'n':
 		return nil, nil
 	case p.inspected:
@@ -104,13 +84,11 @@ func (r *reader) scalar(text []byte) (any, error) {
 }
 
 func (r *reader) object(p *place) (any, error) {
-	if _, err := r.dec.ReadToken(); err != nil {
-		return nil, err
-	}
+	more := r.open('}')
 	object := make(map[string]any)
-	for r.dec.PeekKind() != '}' {
-		quoted, err := r.next()
-		if err != nil {
+	for ; more; more = r.next('}') {
+		quoted := r.name()
+		if err := r.fault(); err != nil {
 			return nil, err
 		}
 		name, fault := unquote(quoted)
@@ -119,7 +97,7 @@ func (r *reader) object(p *place) (any, error) {
 			child = p.rest
 		}
 		if child == nil {
-			if _, err := r.dec.ReadValue(); err != nil {
+			if err := r.skip(); err != nil {
 				return nil, err
 			}
 			continue
@@ -133,20 +111,19 @@ func (r *reader) object(p *place) (any, error) {
 			}
 			return nil, fmt.Errorf("%w %q", canonicaljson.ErrDuplicateName, name)
 		}
-		if object[string(name)], err = r.value(child); err != nil {
+		value, err := r.value(child)
+		if err != nil {
 			return nil, err
 		}
+		object[string(name)] = value
 	}
-	_, err := r.dec.ReadToken()
-	return object, err
+	return object, r.fault()
 }
 
 func (r *reader) array(p *place) (any, error) {
-	if _, err := r.dec.ReadToken(); err != nil {
-		return nil, err
-	}
+	more := r.open(']')
 	array := []any{}
-	for i := 0; r.dec.PeekKind() != ']'; i++ {
+	for i := 0; more; i, more = i+1, r.next(']') {
 		child, known := p.indexes[i]
 		if !known {
 			child = p.elements
@@ -155,7 +132,7 @@ func (r *reader) array(p *place) (any, error) {
 			child = p.rest
 		}
 		if child == nil {
-			if _, err := r.dec.ReadValue(); err != nil {
+			if err := r.skip(); err != nil {
 				return nil, err
 			}
 			if i < p.lastIndex {
@@ -169,6 +146,32 @@ func (r *reader) array(p *place) (any, error) {
 		}
 		array = append(array, element)
 	}
-	_, err := r.dec.ReadToken()
-	return array, err
+	return array, r.fault()
+}
+
+// open steps into an array or object and tells whether there is something in it.
+func (r *reader) open(closing byte) (more bool) {
+	if r.at, more = r.document.open(r.at, closing, r.level); more {
+		r.level++
+	}
+	return more
+}
+
+// next steps from one member or element to the next one or, if there is none, out of
+// the array or object.
+func (r *reader) next(closing byte) (more bool) {
+	if r.at, more = r.document.next(r.at, closing); !more {
+		r.level--
+	}
+	return more
+}
+
+// name steps over a name and its colon, and returns the name as it stands there.
+func (r *reader) name() []byte {
+	start := r.at
+	end := r.document.string(start)
+	if r.at = r.document.colon(end); end < 0 {
+		return nil
+	}
+	return r.document[start:end]
 }

@@ -1,72 +1,38 @@
 package selection
 
 import (
-	"bytes"
 	"encoding/binary"
 	"math/bits"
-	"slices"
 	"strings"
 )
 
-// Most of a large event is often one string: the body of a request. The tokenizer
-// checks a string character by character, whether it is wanted or not. So long
-// strings are checked and taken out first, and what the tokenizer finds in the
-// outline that remains is looked up in the document.
-
-const (
-	// longString is the length from which a string is worth taking out.
-	longString = 512
-	// probe is how far into the document the first long string must begin for the
-	// rest to be searched too: the headers of a request fit in.
-	probe = 16 << 10
-)
-
-// cut says that outline[at:] continues at document[original:].
-type cut struct{ at, original int }
-
-// outline returns the document with its long strings emptied and notes the cuts.
-// Without long strings, or if a string is not valid, it returns the document.
-func (r *reader) outline() []byte {
-	r.cuts, r.outlined = r.cuts[:0], r.outlined[:0]
-	copied := 0
-	for at := 0; at < probe || len(r.cuts) > 0; {
-		quote := bytes.IndexByte(r.document[at:], '"')
-		if quote < 0 {
-			break
-		}
-		start := at + quote + 1
-		end := endOfString(r.document, start)
-		if end < 0 {
-			r.cuts = r.cuts[:0]
-			return r.document // for the tokenizer to say what is wrong
-		}
-		if end-start >= longString {
-			r.outlined = append(r.outlined, r.document[copied:start]...)
-			r.cuts = append(r.cuts, cut{at: len(r.outlined), original: end})
-			copied = end
-		}
-		at = end + 1
+// string steps over a string. Most are short and have no escapes.
+func (d document) string(at int) int {
+	if d.kind(at) != '"' {
+		return d.unexpected(at)
 	}
-	if len(r.cuts) == 0 {
-		return r.document
+	at++
+	for len(d)-at >= 8 {
+		chunk := binary.LittleEndian.Uint64(d[at:])
+		notable := zeroBytes(chunk^every*'"') | zeroBytes(chunk^every*'\\') | zeroBytes(chunk&(every*0xe0))
+		if notable == 0 {
+			at += 8
+			continue
+		}
+		if at += bits.TrailingZeros64(notable) / 8; d[at] == '"' {
+			return at + 1
+		}
+		break
 	}
-	r.outlined = append(r.outlined, r.document[copied:]...)
-	return r.outlined
+	end := endOfString(d, at)
+	if end < 0 {
+		return faultAt(at)
+	}
+	return end + 1
 }
 
-// original returns where in the document an offset of the outline lies.
-func (r *reader) original(offset int) int {
-	after, _ := slices.BinarySearchFunc(r.cuts, offset, func(c cut, offset int) int { return c.at - offset })
-	if after == 0 {
-		return offset
-	}
-	c := r.cuts[after-1]
-	return c.original + offset - c.at
-}
-
-// endOfString returns the index of the quote that ends the string whose first
-// character is at, or -1 if the string breaks the syntax. Like the tokenizer for
-// what is not selected, it lets invalid UTF-8 and lone surrogates pass.
+// endOfString returns the index of the quote that ends a string, from a character
+// of it on, or -1 if the string breaks the syntax.
 //
 // JSON in a string has an escape every few characters, so that a branch for each
 // costs more than the rest. Eight bytes are therefore looked at together; in the

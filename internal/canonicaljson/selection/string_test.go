@@ -1,7 +1,6 @@
 package selection
 
 import (
-	"bytes"
 	"encoding/json"
 	"strings"
 	"testing"
@@ -46,7 +45,7 @@ func endByCharacter(text []byte, start int) int {
 }
 
 // A value keeps its place and text, whatever long strings stand around or in it.
-func TestLongStringsAreTakenOutAndPutBack(t *testing.T) {
+func TestLongStringsAroundAValueDoNotMoveIt(t *testing.T) {
 	long := strings.Repeat(`0123456789\"é\\`, 100)
 	payload := `{"` + long + `":1,"a":"` + long + `","b":["x","` + long + `",{"` + long + `":"` + long + `"}],"c":"` + long + long + `","d":7}`
 	quoted := `"` + long + `"`
@@ -75,22 +74,5 @@ func TestLongStringsAreTakenOutAndPutBack(t *testing.T) {
 		if got, err := canonical(t, "d", broken); err == nil {
 			t.Errorf("a broken payload selects %s", got)
 		}
-	}
-}
-
-// An outline is smaller than the document by all the long strings in it.
-func TestOutlineIsShort(t *testing.T) {
-	long := strings.Repeat("a", 2*probe)
-	r := &reader{document: []byte(`{"a":"` + long + `","b":1,"c":["` + long + `"]}`)}
-	if got := r.outline(); !bytes.Equal(got, []byte(`{"a":"","b":1,"c":[""]}`)) {
-		t.Errorf("outline: %.60s, %d bytes", got, len(got))
-	}
-}
-
-// A document without long strings is not searched for them to its end.
-func TestOutlineGivesUpEarly(t *testing.T) {
-	r := &reader{document: []byte(strings.Repeat(`"",`, probe/3+1) + `"` + strings.Repeat("a", longString) + `"`)}
-	if got := r.outline(); len(got) != len(r.document) || len(r.cuts) != 0 {
-		t.Errorf("%d bytes left and %d cuts", len(got), len(r.cuts))
 	}
 }
