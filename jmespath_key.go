@@ -149,7 +149,7 @@ func (e *Expression) Key(operation string, payload []byte) (string, error) {
 		return "", err
 	}
 	if !e.verbatim {
-		return operation + "#" + digest(canonical), nil
+		return digestKey(operation, canonical), nil
 	}
 	key, reason := verbatimKey(operation, canonical)
 	if reason != "" {
@@ -202,8 +202,11 @@ func Key(operation, value string) (string, error) {
 	if err != nil {
 		return "", &SelectionError{Reason: "the key is not UTF-8", kind: ErrPayload, cause: err}
 	}
-	return operation + "#" + digest(canonical), nil
+	return digestKey(operation, canonical), nil
 }
+
+// maxOperation is the most bytes of an operation's name.
+const maxOperation = 128
 
 // CheckOperation returns an *OperationError unless name can name an operation: it
 // is UTF-8 text of 1 to 128 bytes without spaces, control characters and "#".
@@ -212,8 +215,8 @@ func CheckOperation(name string) error {
 	switch {
 	case name == "":
 		reason = "it is empty"
-	case len(name) > 128:
-		reason = "it is longer than 128 bytes"
+	case len(name) > maxOperation:
+		reason = fmt.Sprintf("it is longer than %d bytes", maxOperation)
 	case !utf8.ValidString(name):
 		reason = "it is not UTF-8"
 	case strings.Contains(name, "#"):
@@ -226,7 +229,18 @@ func CheckOperation(name string) error {
 	return &OperationError{Operation: name, Reason: reason}
 }
 
+// digestKey returns the key of the operation's request with that canonical form.
+func digestKey(operation string, canonical []byte) string {
+	var key [maxOperation + len("#") + 2*sha256.Size]byte
+	return string(appendDigest(append(append(key[:0], operation...), '#'), canonical))
+}
+
 func digest(canonical []byte) string {
+	var text [2 * sha256.Size]byte
+	return string(appendDigest(text[:0], canonical))
+}
+
+func appendDigest(dst, canonical []byte) []byte {
 	sum := sha256.Sum256(canonical)
-	return hex.EncodeToString(sum[:])
+	return hex.AppendEncode(dst, sum[:])
 }

@@ -4,8 +4,8 @@
 // The expression language is go-jmespath's, which parses expressions and applies
 // functions and operators. Around that engine the package does what it cannot: it
 // refuses at compilation what could not give a stable key (check.go), it works out
-// which places of the payload an expression reads (origin.go, place.go) and decodes
-// only those (read.go), it answers the powertools_ functions (call.go), and it walks
+// which places of the payload an expression reads (origin.go, place.go), steps over
+// the rest (document.go) and decodes only those (read.go), it answers the powertools_ functions (call.go), and it walks
 // the syntax tree itself (evaluate.go) to know which parts of a selection are
 // missing (missing.go).
 package selection
@@ -73,13 +73,13 @@ type alternative struct {
 }
 
 func (a *alternative) evaluate(payload []byte) (any, error) {
-	var root any = map[string]any{}
-	if a.reads.isRead() {
-		var err error
-		if root, err = read(payload, a.reads, a.number); err != nil {
-			return nil, err
-		}
-	}
 	e := evaluation{payload: payload, number: a.number}
+	if !a.reads.isRead() {
+		return e.value(&a.tree, map[string]any{})
+	}
+	root, err := read(payload, a.reads, a.number)
+	if err != nil {
+		return nil, err
+	}
 	return e.value(&a.tree, root)
 }
