@@ -26,6 +26,10 @@ demo: ## the whole story on the embedded DynamoDB, with real function binaries i
 bench: ## what the toolkit costs beside the bare SDK calls, in one run
 	go run ./cmd/ikkai bench
 
+.PHONY: bench-cold
+bench-cold: ## what the toolkit adds to a cold start and to the binary, beside the same function written by hand (Linux)
+	go run ./cmd/ikkai bench-cold
+
 ## Test
 
 .PHONY: test

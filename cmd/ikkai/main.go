@@ -22,6 +22,7 @@ type command struct {
 var commands = []command{
 	{"demo", "show a Lambda function survive retries, races, time-outs and failures", runDemo},
 	{"bench", "measure the toolkit's calls beside the bare SDK's, and its work on keys", runBench},
+	{"bench-cold", "measure what the toolkit adds to a cold start and to the binary", runBenchCold},
 }
 
 func main() {
@@ -69,7 +70,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 func usage(w io.Writer) {
 	fmt.Fprint(w, "usage: ikkai <command> [flags]\n\n")
 	for _, c := range commands {
-		fmt.Fprintf(w, "  %-6s %s\n", c.name, c.summary)
+		fmt.Fprintf(w, "  %-10s %s\n", c.name, c.summary)
 	}
 	fmt.Fprint(w, "\nikkai <command> --help tells the flags of a command.\n")
 }

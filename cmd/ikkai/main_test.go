@@ -18,6 +18,7 @@ func TestCalledWrongly(t *testing.T) {
 		{"with an unknown command", []string{"dmeo"}, 2, "", `no command "dmeo"`},
 		{"asking for help", []string{"--help"}, 0, "usage: ikkai", ""},
 		{"asking for help with a command", []string{"demo", "--help"}, 0, "", "-no-color"},
+		{"asking for help with another command", []string{"bench-cold", "--help"}, 0, "", "-rounds"},
 		{"with an unknown flag", []string{"demo", "--colour"}, 2, "", "-colour"},
 		{"with an argument too many", []string{"bench", "fast"}, 2, "", `takes no argument "fast"`},
 	}

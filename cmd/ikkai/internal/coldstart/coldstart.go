@@ -1,0 +1,131 @@
+// Package coldstart measures what the toolkit adds to the cold start of a Lambda
+// function. The same function exists twice, with idempotency written by hand and
+// with the toolkit; their processes are started by turns, many times, so that
+// whatever else the machine does falls on both alike.
+package coldstart
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"runtime"
+	"time"
+
+	"github.com/ikkai-go/idempotency/cmd/ikkai/internal/rie"
+	"github.com/ikkai-go/idempotency/internal/dynamolocal"
+	"github.com/ikkai-go/idempotency/persistence/dynamostore"
+)
+
+// Options says how much to measure.
+type Options struct {
+	// Rounds is how often each function is started, in either way. Defaults to 200.
+	Rounds int
+}
+
+const (
+	// warmUp rounds are not counted: they bring the binaries into the page cache.
+	warmUp          = 3
+	table           = "idempotency"
+	functionTimeout = 10 * time.Second
+)
+
+// Run builds the functions and the emulator, and measures. Builds and logs go to
+// the .cache folder of the clone that the working directory is in.
+func Run(ctx context.Context, options Options) (report Report, err error) {
+	if runtime.GOOS != "linux" {
+		return Report{}, fmt.Errorf("cold starts are measured on Linux, which Lambda runs on, and not on %s", runtime.GOOS)
+	}
+	if options.Rounds <= 0 {
+		options.Rounds = 200
+	}
+	clone, err := rie.FindClone(ctx)
+	if err != nil {
+		return Report{}, err
+	}
+	logs, err := clone.Logs("cold-start")
+	if err != nil {
+		return Report{}, err
+	}
+	emulator, err := clone.BuildEmulator(ctx)
+	if err != nil {
+		return Report{}, err
+	}
+	var functions [2]*function
+	for i, name := range []string{"bare", "wrapped"} {
+		if functions[i], err = build(ctx, clone, name); err != nil {
+			return Report{}, err
+		}
+	}
+	db := dynamolocal.New()
+	if err := dynamostore.CreateTable(ctx, db.Client(), dynamostore.Config{Table: table}); err != nil {
+		return Report{}, err
+	}
+	endpoint, stop, err := db.Listen()
+	if err != nil {
+		return Report{}, err
+	}
+	defer func() { err = errors.Join(err, stop()) }()
+	start := &starter{emulator: emulator, logs: logs, variables: variables(endpoint)}
+	for n := range warmUp + options.Rounds {
+		if n == warmUp {
+			for _, f := range functions {
+				f.measured = times{}
+			}
+		}
+		if err := round(ctx, start, n, functions); err != nil {
+			return Report{}, fmt.Errorf("round %d: %w", n, err)
+		}
+	}
+	return newReport(functions[0], functions[1]), nil
+}
+
+// function is one of the two, and what was measured of it.
+type function struct {
+	name     string
+	binary   string // path
+	size     int64  // of the binary, in bytes
+	measured times
+}
+
+func build(ctx context.Context, clone rie.Clone, name string) (*function, error) {
+	binary, err := clone.Build(ctx, "./cmd/ikkai/internal/coldstart/functions/"+name)
+	if err != nil {
+		return nil, err
+	}
+	info, err := os.Stat(binary)
+	if err != nil {
+		return nil, err
+	}
+	return &function{name: name, binary: binary, size: info.Size()}, nil
+}
+
+// variables are the environment variables of both functions.
+func variables(endpoint string) map[string]string {
+	return map[string]string{
+		"AWS_REGION":                dynamolocal.Region,
+		"AWS_ACCESS_KEY_ID":         "local",
+		"AWS_SECRET_ACCESS_KEY":     "local",
+		"AWS_ENDPOINT_URL_DYNAMODB": endpoint,
+		"IDEMPOTENCY_TABLE":         table,
+	}
+}
+
+// round starts each function once in either way. Who begins changes from round to
+// round.
+func round(ctx context.Context, start *starter, n int, functions [2]*function) error {
+	if n%2 == 1 {
+		functions[0], functions[1] = functions[1], functions[0]
+	}
+	for _, f := range functions {
+		if err := start.process(ctx, f); err != nil {
+			return fmt.Errorf("%s: %w", f.name, err)
+		}
+	}
+	for _, f := range functions {
+		if err := start.emulated(ctx, f); err != nil {
+			return fmt.Errorf("%s in the emulator: %w", f.name, err)
+		}
+	}
+	return nil
+}
