@@ -9,6 +9,9 @@ BIN := $(CACHE)/bin
 VENV := $(CACHE)/sam
 # A count of inputs; a time such as 1m works too.
 FUZZTIME ?= 20000x
+# Of the simulation: how many seeds, or the one to replay.
+SEEDS ?= 2000
+SEED ?= 0
 # The race detector needs cgo, and cgo a C compiler; everything else needs Go only.
 RACE := $(if $(filter 1,$(shell go env CGO_ENABLED)),-race)
 
@@ -44,6 +47,10 @@ test-dynamodb-local: ## the store, engine and embedded-DynamoDB suites against D
 .PHONY: test-independent
 test-independent: ## the same against dynoxide, an independent emulator that cargo builds into .cache (minutes, once)
 	.ci/test-dynamodb-local dynoxide
+
+.PHONY: simulate
+simulate: ## SEEDS random worlds full of faults in virtual time (default 2000), or every line of the one named by SEED
+	go test ./idempotent -run '^TestNoSeedBreaksAPromise$$' -count=1 -timeout=0 -v -args -seeds=$(SEEDS) -seed=$(SEED)
 
 .PHONY: fuzz
 fuzz: ## every fuzz target with FUZZTIME inputs (default 20000x), or for that time

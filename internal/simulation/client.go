@@ -1,0 +1,95 @@
+package simulation
+
+import (
+	"errors"
+	"math/rand/v2"
+	"time"
+
+	"github.com/ikkai-go/idempotency/idempotent"
+	"github.com/ikkai-go/idempotency/persistence"
+)
+
+// client calls until it has an answer.
+type client struct {
+	world        *world
+	name         string
+	dice         *rand.Rand
+	environments []*environment
+}
+
+// patience is how often a client asks for one answer. It never is the client that
+// gives up, in a world in which the rules hold.
+const patience = 500
+
+func (c *client) act() {
+	w := c.world
+	for range w.requests {
+		w.sleep(pick(c.dice, 0, 0, 10*time.Second) + between(c.dice, 0, pick(c.dice, 100*time.Millisecond, 2*time.Second)))
+		at := c.dice.IntN(len(w.operations))
+		c.request(at, c.order(w.operations[at]))
+	}
+}
+
+// order draws what to ask for. Where payloads are compared, a few are not the one
+// that the key was used with first.
+func (c *client) order(op operation) order {
+	o := order{ID: pick(c.dice, c.world.ids()...), Amount: 100}
+	if op.config.Fingerprint != nil && c.dice.IntN(10) == 0 {
+		o.Amount = 999
+	}
+	return o
+}
+
+func (c *client) request(at int, o order) {
+	w := c.world
+	for range patience {
+		answers := pick(c.dice, c.environments...).warm().invoke(at, o)
+		giveUp := time.NewTimer(w.distinct(between(c.dice, time.Second, 20*time.Second)))
+		select {
+		case a := <-answers:
+			giveUp.Stop()
+			if a.final() {
+				return
+			}
+		case <-giveUp.C:
+			w.say(c.name, "gives up on this one")
+			w.count(givenUp)
+		}
+		w.sleep(between(c.dice, 0, pick(c.dice, 100*time.Millisecond, 3*time.Second)))
+	}
+	w.broken(Open, "%s has no answer after %d calls", c.name, patience)
+}
+
+// final tells whether it is no use to ask again.
+func (a answer) final() bool {
+	return a.err == nil ||
+		errors.Is(a.err, idempotent.ErrPermanent) ||
+		errors.Is(a.err, idempotent.ErrMismatch) ||
+		errors.Is(a.err, idempotent.ErrOutcomeUnknown)
+}
+
+// probe shows, after the faults have stopped and the leases have ended, that one
+// call is enough, in any environment: for an answer, or where an unknown outcome is
+// refused, to be told so until the record expires.
+func (w *world) probe(e *environment, at int, id string) {
+	key, op := w.key(at, id), w.operations[at]
+	stands, a := w.ask(e, at, id)
+	unknown := stands.Status == persistence.StatusProcessing && op.config.OnEndedLease == persistence.RefuseUnknown
+	if unknown && errors.Is(a.err, idempotent.ErrOutcomeUnknown) {
+		w.sleep(time.Until(stands.ExpiresAt) + 2*clockSkew + 2*time.Second)
+		_, a = w.ask(e, at, id)
+	}
+	if a.err != nil && !errors.Is(a.err, idempotent.ErrPermanent) {
+		w.broken(Open, "after the faults and the leases, a call for %s in %s gets %v", w.names[key], e.name, a.err)
+	}
+	if left := w.read(key); !left.Status.Finished() {
+		w.broken(Bounded, "an answered call for %s leaves its record %s", w.names[key], show(left))
+	}
+}
+
+// ask calls with the payload that the record stands for.
+func (w *world) ask(e *environment, at int, id string) (audited, answer) {
+	process := e.warm()
+	stands := w.stands(w.key(at, id))
+	return stands, <-process.invoke(at, order{ID: id, Amount: stands.amount})
+}

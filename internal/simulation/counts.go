@@ -1,0 +1,55 @@
+package simulation
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/ikkai-go/idempotency/idempotent"
+)
+
+// Counts is what has happened, by what it is: "requests", "freezes", the kinds of
+// the engine's events, the effects of the fault plan.
+type Counts map[string]int
+
+// Add adds the counts of another simulation.
+func (c Counts) Add(more Counts) {
+	for what, n := range more {
+		c[what] += n
+	}
+}
+
+// String lists the counts in alphabetical order.
+func (c Counts) String() string {
+	var list strings.Builder
+	for _, what := range slices.Sorted(maps.Keys(c)) {
+		fmt.Fprintf(&list, "%9d  %s\n", c[what], what)
+	}
+	return list.String()
+}
+
+// What is counted, besides the events of the engine and the faults.
+const (
+	calls     = "calls"
+	deaths    = "deaths"
+	effects   = "effects"
+	freezes   = "freezes"
+	givenUp   = "calls given up by their clients"
+	late      = "late requests applied"
+	processes = "processes"
+	recorded  = "outcomes recorded"
+	removed   = "records removed by TTL"
+	requests  = "requests"
+)
+
+// Everything is what happens in any large number of seeds: a simulation in which
+// some of it never does shows little.
+func Everything() []string {
+	return []string{
+		calls, deaths, effects, freezes, givenUp, late, processes, recorded, removed, requests,
+		string(idempotent.Executed), string(idempotent.Replayed), string(idempotent.Waited), string(idempotent.InProgress),
+		string(idempotent.Mismatch), string(idempotent.TakenOver), string(idempotent.Released), string(idempotent.LeaseLost),
+		string(idempotent.NotStored), string(idempotent.OutcomeUnknown), string(idempotent.StoreFailed),
+	}
+}

@@ -1,0 +1,26 @@
+package simulation
+
+import (
+	"time"
+
+	"github.com/ikkai-go/idempotency/persistence"
+	"github.com/ikkai-go/idempotency/persistence/dynamostore"
+)
+
+// Store is what the engine is given.
+type Store interface {
+	persistence.Store
+	persistence.Reader
+}
+
+// Flaw is what a simulation is spoilt with, to see that the rules notice. The zero
+// value spoils nothing.
+type Flaw struct {
+	// Requests wraps the client of each process, to spoil what it sends.
+	Requests func(dynamostore.API) dynamostore.API
+	// Store wraps the store of each process.
+	Store func(Store) Store
+	// ClocksApart is how far the clocks of two processes may be apart. Defaults to
+	// the allowance.
+	ClocksApart time.Duration
+}

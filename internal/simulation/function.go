@@ -1,0 +1,72 @@
+package simulation
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"runtime"
+	"time"
+
+	"github.com/ikkai-go/idempotency/idempotent"
+)
+
+var (
+	errTooLate  = errors.New("too late to have an effect")
+	errTryAgain = errors.New("try again")
+)
+
+// end is how a run of the function ends.
+type end int
+
+const (
+	succeeds end = iota
+	fails
+	failsForGood
+	panics
+	exits // its goroutine
+	ends
+)
+
+// function is what is guarded: it has its effect once, in the middle, unless its
+// context is over by then. It may be slow before and after, and may end badly.
+func (w *world) function(ctx context.Context, o order) (receipt, error) {
+	i := invocationOf(ctx)
+	until, _ := ctx.Deadline()
+	r := w.open(i, until)
+	defer w.close(r)
+
+	var how end
+	if w.unlucky(i.dice, w.failures) {
+		how = end(i.dice.IntN(int(ends)))
+	}
+	if err := w.pause(ctx, i.work()); err != nil {
+		return receipt{}, err
+	}
+	i.point("before its effect")
+	if ctx.Err() != nil || !time.Now().Before(until) {
+		return receipt{}, errTooLate
+	}
+	w.enter(r)
+	i.point("after its effect")
+	w.sleep(i.work()) // whatever the context says: it only has to tell of the effect
+
+	switch how {
+	case fails:
+		return receipt{}, errTryAgain
+	case failsForGood:
+		return receipt{}, idempotent.Permanent(fmt.Errorf(declined, r.id))
+	case panics:
+		panic("in the function")
+	case exits:
+		runtime.Goexit()
+	}
+	return receipt{Run: r.id, Amount: o.Amount}, nil
+}
+
+// work draws how long a part of the work takes: now and then longer than a lease.
+func (i *invocation) work() time.Duration {
+	if i.world.unlucky(i.dice, i.world.failures/3) {
+		return between(i.dice, time.Second, 12*time.Second)
+	}
+	return between(i.dice, time.Millisecond, 400*time.Millisecond)
+}

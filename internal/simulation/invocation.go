@@ -1,0 +1,126 @@
+package simulation
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"runtime"
+	"time"
+
+	"github.com/ikkai-go/idempotency/idempotent"
+	"github.com/ikkai-go/idempotency/persistence"
+)
+
+// invocation is one call of an operation in one process.
+type invocation struct {
+	world     *world
+	process   *process
+	operation operation
+	order     order
+	key       string
+	name      string
+	dice      *rand.Rand
+	called    time.Time
+	owner     string // of its claim, once it has made one
+}
+
+type invocationKey struct{}
+
+func invocationOf(ctx context.Context) *invocation {
+	return ctx.Value(invocationKey{}).(*invocation)
+}
+
+// answer is what comes of an invocation.
+type answer struct {
+	receipt
+	err error
+}
+
+var errDied = errors.New("the process died")
+
+// invoke starts an invocation. There is an answer in any case.
+func (p *process) invoke(at int, o order) <-chan answer {
+	w, id := p.world, p.world.id()
+	op := w.operations[at]
+	key := w.key(at, o.ID)
+	i := &invocation{
+		world: w, process: p, operation: op, order: o, key: key,
+		name: fmt.Sprintf("%s#%d", p.name, id), dice: w.dice(id), called: time.Now(),
+	}
+	w.count(calls)
+	w.say(i.name, "is called for %s of %d", w.names[key], o.Amount)
+	answers := make(chan answer, 1)
+	w.ended.Go(func() {
+		got := answer{err: errDied}
+		defer func() {
+			if thrown := recover(); thrown != nil {
+				p.die(fmt.Sprint("panic: ", thrown))
+			}
+			answers <- got
+		}()
+		ctx, cancel := i.context()
+		defer cancel()
+		var a answer
+		a.receipt, a.err = p.serve[at](ctx, o)
+		i.point("before answering")
+		i.check(a)
+		got = a
+	})
+	return answers
+}
+
+// context is the invocation's, with Lambda's deadline. Where somebody kills the
+// process then, that is a moment after the context ends.
+func (i *invocation) context() (context.Context, context.CancelFunc) {
+	w, ctx := i.world, context.WithValue(context.Background(), invocationKey{}, i)
+	timeout := i.operation.timeout
+	if timeout == 0 {
+		return ctx, func() {}
+	}
+	ctx, cancel := context.WithTimeout(ctx, w.distinct(timeout))
+	if i.operation.outlives {
+		return ctx, cancel
+	}
+	kill := time.AfterFunc(w.distinct(timeout+time.Millisecond), func() { i.process.die(i.name + " timed out") })
+	return ctx, func() { kill.Stop(); cancel() }
+}
+
+// point is a point at which the process may freeze or die. It returns only to
+// those whose process is alive.
+func (i *invocation) point(where string) {
+	w, p := i.world, i.process
+	if w.unlucky(i.dice, w.freezes) {
+		d := between(i.dice, time.Second, 15*time.Second)
+		w.count(freezes)
+		w.say(p.name, "freezes for %v: %s %s", d, i.name, where)
+		p.freeze(d)
+	}
+	if w.unlucky(i.dice, w.deaths) {
+		p.die(i.name + " " + where)
+	}
+	p.thaw()
+	if p.isDead() {
+		runtime.Goexit()
+	}
+}
+
+// check compares an answer with the books. A function's own error is none: the
+// caller has to ask again.
+func (i *invocation) check(a answer) {
+	w := i.world
+	if a.err != nil {
+		w.say(i.name, "answers %T: %v", a.err, a.err)
+	} else {
+		w.say(i.name, "answers run %d", a.Run)
+	}
+	permanent, failed := errors.AsType[*idempotent.PermanentError](a.err)
+	switch {
+	case a.err == nil:
+		w.verify(i, a.Run, persistence.StatusCompleted)
+	case failed && permanent.Err == nil: // from the record
+		var id int
+		_, _ = fmt.Sscanf(permanent.Message, declined, &id)
+		w.verify(i, id, persistence.StatusFailed)
+	}
+}

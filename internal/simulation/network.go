@@ -1,0 +1,99 @@
+package simulation
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"net/http"
+	"strings"
+	"time"
+
+	"github.com/ikkai-go/idempotency/internal/dynamolocal"
+)
+
+// network is the way from the processes to DynamoDB and back.
+type network struct{ world *world }
+
+// RoundTrip implements [http.RoundTripper].
+func (n network) RoundTrip(r *http.Request) (*http.Response, error) {
+	w, i := n.world, invocationOf(r.Context())
+	_, operation, _ := strings.Cut(r.Header.Get("X-Amz-Target"), ".")
+	i.point("before sending " + operation)
+	if err := w.pause(r.Context(), latency(i.dice)); err != nil {
+		return nil, err
+	}
+	w.count(requests)
+	var held dynamolocal.Held
+	effect, faulty := i.fault(&held)
+	// Nobody else runs between here and the request's arrival: the plan is this
+	// request's own. The audit comes before any delay of the reply.
+	w.db.ClearFaults()
+	w.db.Inject(dynamolocal.Fault{Do: dynamolocal.After(func(dynamolocal.Request) { w.audit(i) })})
+	if faulty {
+		w.db.Inject(dynamolocal.Fault{Do: effect})
+	}
+	response, err := w.db.RoundTrip(r)
+	w.say(i.name, "%s: %s", operation, describe(response, err, effect))
+	w.later(i, operation, &held)
+	i.point("after sending " + operation)
+	if err != nil {
+		return nil, err
+	}
+	if err := w.pause(r.Context(), latency(i.dice)); err != nil {
+		return nil, err
+	}
+	return response, nil
+}
+
+// fault draws what goes wrong with a request, if anything does.
+func (i *invocation) fault(held *dynamolocal.Held) (dynamolocal.Effect, bool) {
+	w := i.world
+	if !w.unlucky(i.dice, w.faults) {
+		return dynamolocal.Effect{}, false
+	}
+	delay := func() time.Duration { return w.distinct(between(i.dice, 100*time.Millisecond, 4*time.Second)) }
+	effect := [...]func() dynamolocal.Effect{
+		dynamolocal.DropRequest,
+		dynamolocal.DropReply,
+		dynamolocal.FailBefore,
+		dynamolocal.FailAfter,
+		dynamolocal.Throttle,
+		dynamolocal.TransactionConflict,
+		dynamolocal.OmitItem,
+		func() dynamolocal.Effect { return dynamolocal.DelayBefore(delay()) },
+		func() dynamolocal.Effect { return dynamolocal.DelayAfter(delay()) },
+		func() dynamolocal.Effect { return dynamolocal.ApplyLater(held) },
+	}
+	drawn := effect[i.dice.IntN(len(effect))]()
+	w.count("fault: " + drawn.String())
+	return drawn, true
+}
+
+// later lets a request that is held back arrive at last, as late as it likes.
+func (w *world) later(i *invocation, operation string, held *dynamolocal.Held) {
+	after := between(i.dice, time.Millisecond, 20*time.Second)
+	w.ended.Go(func() {
+		w.sleep(after)
+		for _, request := range held.Release() {
+			w.say(i.name, "%s arrives late, applied: %t", operation, request.Applied)
+			if request.Applied {
+				w.count(late)
+			}
+			w.audit(i)
+		}
+	})
+}
+
+func latency(dice *rand.Rand) time.Duration {
+	return between(dice, 500*time.Microsecond, 10*time.Millisecond)
+}
+
+func describe(response *http.Response, err error, effect dynamolocal.Effect) string {
+	what := fmt.Sprint(err)
+	if err == nil {
+		what = response.Status
+	}
+	if fault := effect.String(); fault != "" {
+		what += " (" + fault + ")"
+	}
+	return what
+}

@@ -1,0 +1,221 @@
+package simulation
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"math/rand/v2"
+	"net/http"
+	"sync"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+
+	"github.com/ikkai-go/idempotency/idempotent"
+	"github.com/ikkai-go/idempotency/persistence"
+	"github.com/ikkai-go/idempotency/persistence/dynamostore"
+)
+
+// environment is where processes run, one after another.
+type environment struct {
+	world *world
+	name  string
+	dice  *rand.Rand
+
+	mu      sync.Mutex
+	process *process
+	born    int
+}
+
+// warm returns the environment's process: a new one if the last has died.
+func (e *environment) warm() *process {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if e.process == nil || e.process.isDead() {
+		e.born++
+		e.process = e.world.newProcess(fmt.Sprintf("%s.%d", e.name, e.born), e.dice)
+	}
+	return e.process
+}
+
+// process is a process of a Lambda function that has all operations, with a store
+// of its own and a clock of its own. It serves several invocations at once, as
+// managed instances do.
+type process struct {
+	world *world
+	name  string
+	ahead time.Duration // of its clock
+	serve []function    // the operations, guarded
+
+	mu    sync.Mutex
+	dead  bool
+	thaws time.Time
+}
+
+// function is the guarded function.
+type function func(context.Context, order) (receipt, error)
+
+func (w *world) newProcess(name string, dice *rand.Rand) *process {
+	apart := clockSkew
+	if w.flaw.ClocksApart != 0 {
+		apart = w.flaw.ClocksApart
+	}
+	p := &process{
+		world: w,
+		name:  name,
+		ahead: pick(dice, -apart/2, apart/2, between(dice, -apart/2, apart/2).Truncate(time.Millisecond)),
+	}
+	store := p.store(dice)
+	for _, op := range w.operations {
+		config := op.config
+		config.Observe = func(ctx context.Context, e idempotent.Event) {
+			w.count(string(e.Kind))
+			w.say(invocationOf(ctx).name, "%s", e.Kind)
+		}
+		guard, err := idempotent.New(clocked{Store: store, ahead: p.ahead}, config)
+		if err != nil {
+			panic(err) // scenarios have nothing that is refused
+		}
+		p.serve = append(p.serve, op.guarded.guard(guard, w.function))
+	}
+	w.count(processes)
+	w.say(name, "starts, its clock %v ahead", p.ahead)
+	return p
+}
+
+// store makes the process's store: the real one on the real client, perhaps with a
+// cache.
+func (p *process) store(dice *rand.Rand) Store {
+	w := p.world
+	var api dynamostore.API = w.db.Client(func(o *dynamodb.Options) {
+		o.HTTPClient = &http.Client{Transport: network{w}}
+	})
+	if w.flaw.Requests != nil {
+		api = w.flaw.Requests(api)
+	}
+	dynamo, err := dynamostore.New(api, dynamostore.Config{Table: tableName, RequestTimeout: w.requestTimeout})
+	if err != nil {
+		panic(err) // the config has nothing that is refused
+	}
+	var store Store = dynamo
+	if w.flaw.Store != nil {
+		store = w.flaw.Store(store)
+	}
+	if dice.IntN(2) == 0 {
+		store = persistence.NewCached(store, persistence.CacheLimits{})
+	}
+	return store
+}
+
+// guard guards the function.
+func (a guarding) guard(g *idempotent.Guard, fn function) function {
+	switch a {
+	case byHandler:
+		handler := g.Handler(fn)
+		return func(ctx context.Context, o order) (got receipt, err error) {
+			payload, err := json.Marshal(o)
+			if err != nil {
+				return got, err
+			}
+			response, err := handler.Invoke(ctx, payload)
+			if err != nil {
+				return got, err
+			}
+			return got, json.Unmarshal(response, &got)
+		}
+	case byFunc:
+		return idempotent.Func(g, fn)
+	default:
+		return func(ctx context.Context, o order) (receipt, error) {
+			return idempotent.Do(ctx, g, o.ID, func(ctx context.Context) (receipt, error) { return fn(ctx, o) })
+		}
+	}
+}
+
+// clock is the time by the process's clock.
+func (p *process) clock() time.Time { return time.Now().Add(p.ahead) }
+
+// freeze stops the process for a while.
+func (p *process) freeze(d time.Duration) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.thaws = time.Now().Add(d)
+}
+
+// thaw waits until the process is not frozen.
+func (p *process) thaw() {
+	for {
+		p.mu.Lock()
+		frozen := time.Until(p.thaws)
+		p.mu.Unlock()
+		if frozen <= 0 {
+			return
+		}
+		p.world.sleep(frozen)
+	}
+}
+
+// die ends the process. Its goroutines find out at the next point where it can
+// make a difference.
+func (p *process) die(why string) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if !p.dead {
+		p.dead = true
+		p.world.count(deaths)
+		p.world.say(p.name, "dies: %s", why)
+	}
+}
+
+func (p *process) isDead() bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.dead
+}
+
+// clocked is the store as a process with a clock of its own uses it. The engine
+// reads the one clock that a simulation has; all times that it hands to the store
+// and gets from it are shifted. (It is not comparable, so that the engine does not
+// remember it for ever.)
+type clocked struct {
+	Store
+	ahead time.Duration
+	_     [0]func()
+}
+
+// Acquire implements [persistence.Store].
+func (s clocked) Acquire(ctx context.Context, c persistence.Claim) (persistence.Record, error) {
+	invocationOf(ctx).owner = c.Owner
+	c.Now = c.Now.Add(s.ahead)
+	c.LeaseUntil = c.LeaseUntil.Add(s.ahead)
+	c.ExpiresAt = s.expiry(c.ExpiresAt)
+	r, err := s.Store.Acquire(ctx, c)
+	return s.seen(r), err
+}
+
+// Complete implements [persistence.Store].
+func (s clocked) Complete(ctx context.Context, l persistence.Lease, o persistence.Outcome) error {
+	o.ExpiresAt = s.expiry(o.ExpiresAt)
+	return s.Store.Complete(ctx, l, o)
+}
+
+// Read implements [persistence.Reader].
+func (s clocked) Read(ctx context.Context, key string) (persistence.Record, bool, error) {
+	r, found, err := s.Store.Read(ctx, key)
+	return s.seen(r), found, err
+}
+
+// expiry is in whole seconds by the process's clock.
+func (s clocked) expiry(t time.Time) time.Time {
+	return t.Add(s.ahead + time.Second - time.Nanosecond).Truncate(time.Second)
+}
+
+func (s clocked) seen(r persistence.Record) persistence.Record {
+	if !r.LeaseUntil.IsZero() {
+		r.LeaseUntil = r.LeaseUntil.Add(-s.ahead)
+	}
+	if !r.ExpiresAt.IsZero() {
+		r.ExpiresAt = r.ExpiresAt.Add(-s.ahead)
+	}
+	return r
+}

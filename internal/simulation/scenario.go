@@ -1,0 +1,128 @@
+package simulation
+
+import (
+	"fmt"
+	"log/slog"
+	"math/rand/v2"
+	"time"
+
+	"github.com/ikkai-go/idempotency"
+	"github.com/ikkai-go/idempotency/idempotent"
+	"github.com/ikkai-go/idempotency/persistence"
+)
+
+// scenario is what a seed decides before anything happens.
+type scenario struct {
+	seed         uint64
+	operations   []operation
+	keys         int // of each operation
+	environments int
+	clients      int
+	requests     int // of each client
+	// requestTimeout is the store's. It is not one of the engine's own timeouts: of
+	// two that end at the same instant the first is a matter of luck.
+	requestTimeout time.Duration
+
+	// The weather, as probabilities.
+	faults   float64 // that something goes wrong with a request to DynamoDB
+	freezes  float64 // that a process freezes at a point where it can
+	deaths   float64 // that it dies there
+	failures float64 // that the function does not simply succeed
+}
+
+// operation is a guarded function as it is deployed.
+type operation struct {
+	config  idempotent.Config
+	guarded guarding
+	// timeout is that of Lambda; 0 is a caller without a deadline.
+	timeout time.Duration
+	// outlives says that nobody kills a process whose invocation has timed out.
+	outlives bool
+}
+
+// guarding is the adapter that guards the function.
+type guarding int
+
+const (
+	byHandler guarding = iota
+	byFunc
+	byDo
+	adapters
+)
+
+// clockSkew is the allowance of every operation. The clocks of two environments
+// are at most so far apart.
+const clockSkew = 800 * time.Millisecond
+
+func newScenario(seed uint64) scenario {
+	dice := rand.New(rand.NewPCG(seed, 0))
+	s := scenario{
+		seed:           seed,
+		keys:           1 + dice.IntN(3),
+		environments:   2 + dice.IntN(3),
+		clients:        4 + dice.IntN(4),
+		requests:       4 + dice.IntN(5),
+		requestTimeout: between(dice, 500*time.Millisecond, 2*time.Second),
+		faults:         pick(dice, 0.02, 0.1, 0.3, 0.5),
+		freezes:        pick(dice, 0, 0.01, 0.05),
+		deaths:         pick(dice, 0, 0.01, 0.03),
+		failures:       pick(dice, 0.1, 0.4, 0.7),
+	}
+	for i := range 1 + dice.IntN(2) {
+		s.operations = append(s.operations, newOperation(dice, fmt.Sprint("operation-", i+1)))
+	}
+	return s
+}
+
+func newOperation(dice *rand.Rand, name string) operation {
+	op := operation{
+		guarded:  guarding(dice.IntN(int(adapters))),
+		timeout:  pick(dice, 0, between(dice, 2*time.Second, 8*time.Second)),
+		outlives: dice.IntN(2) == 0,
+		config: idempotent.Config{
+			Operation:    name,
+			Key:          idempotency.MustJMESPath("id"),
+			TTL:          between(dice, 15*time.Second, 90*time.Second),
+			Lease:        between(dice, 2*time.Second, 8*time.Second),
+			MinLease:     pick(dice, 0, between(dice, time.Second, 10*time.Second)),
+			ClockSkew:    clockSkew,
+			StoreTimeout: between(dice, time.Second, 6*time.Second),
+			Wait:         pick(dice, 0, between(dice, time.Second, 10*time.Second)),
+			ReadFirst:    dice.IntN(2) == 0,
+			OnEndedLease: pick(dice, persistence.RunAgain, persistence.RunAgain, persistence.RefuseUnknown),
+			Logger:       slog.New(slog.DiscardHandler),
+		},
+	}
+	if op.guarded != byDo {
+		op.config.Fingerprint = idempotency.MustJMESPath("amount")
+	}
+	return op
+}
+
+// longestLease is the longest that one of the operation's records may be locked,
+// by any clock.
+func (o operation) longestLease() time.Duration {
+	return max(o.config.Lease, o.timeout+clockSkew, o.config.MinLease) + clockSkew
+}
+
+func (s scenario) ids() []string {
+	ids := make([]string, s.keys)
+	for i := range ids {
+		ids[i] = fmt.Sprint("order-", i+1)
+	}
+	return ids
+}
+
+func pick[T any](dice *rand.Rand, choices ...T) T { return choices[dice.IntN(len(choices))] }
+
+// order is the event.
+type order struct {
+	ID     string `json:"id"`
+	Amount int    `json:"amount"`
+}
+
+// receipt is the result: which run has had the effect.
+type receipt struct {
+	Run    int `json:"run"`
+	Amount int `json:"amount"`
+}
