@@ -88,10 +88,14 @@ func (b *bounded) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
+// expanders are kept because each takes 40 KB.
+var expanders = sync.Pool{New: func() any { return new(gzip.Reader) }}
+
 // expand is the reverse of compress, for what may not have come from it.
 func expand(b []byte) ([]byte, error) {
-	r, err := gzip.NewReader(bytes.NewReader(b))
-	if err != nil {
+	r := expanders.Get().(*gzip.Reader)
+	defer expanders.Put(r)
+	if err := r.Reset(bytes.NewReader(b)); err != nil {
 		return nil, fmt.Errorf("the compressed result can't be read: %w", err)
 	}
 	expanded, err := io.ReadAll(io.LimitReader(r, maxExpanded+1))
