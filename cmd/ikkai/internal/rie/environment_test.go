@@ -91,8 +91,8 @@ func TestAStoppedEnvironmentTakesNoEvents(t *testing.T) {
 
 func TestAnEmulatorThatEndsIsReportedWithItsLog(t *testing.T) {
 	_, log, err := start(t, map[string]string{"BROKEN": "yes"})
-	if err == nil || !strings.Contains(err.Error(), log) {
-		t.Fatalf("the error is %v, want one that names %s", err, log)
+	if err == nil || !strings.Contains(err.Error(), "has ended") || !strings.Contains(err.Error(), log) {
+		t.Fatalf("the error is %v, want one that says so and names %s", err, log)
 	}
 	if printed, err := os.ReadFile(log); string(printed) != "out of order\n" {
 		t.Errorf("the log holds %q, %v", printed, err)
