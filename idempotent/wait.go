@@ -25,8 +25,8 @@ type wait struct {
 // newWait keeps half of the time until the deadline back, as every request to the
 // store before the function does: a wait that ends with the context would tell
 // nobody anything, and a run that takes over at the very end would only die.
-func (g *Guard) newWait(ctx context.Context) *wait {
-	w := &wait{started: time.Now(), patience: g.config.Wait, pause: firstPoll}
+func (g *Guard) newWait(ctx context.Context) wait {
+	w := wait{started: time.Now(), patience: g.config.Wait, pause: firstPoll}
 	if deadline, ok := ctx.Deadline(); ok {
 		w.patience = min(w.patience, deadline.Sub(wallClock())/2)
 	}

@@ -21,6 +21,12 @@ const (
 	inProgress = "INPROGRESS"
 )
 
+// Values that are the same in every request. The SDK only reads what it sends.
+var (
+	processing     = text(string(persistence.StatusProcessing))
+	currentVersion = number(version)
+)
+
 // schema translates between records and items.
 type schema struct {
 	attr      Attributes
@@ -79,12 +85,12 @@ func (s *schema) maxKey() int {
 // encode returns the item of a PROCESSING record.
 func (s *schema) encode(r persistence.Record) item {
 	i := s.key(r.Key)
-	i[s.attr.Status] = text(string(r.Status))
+	i[s.attr.Status] = processing
 	i[s.attr.Owner] = text(r.Owner)
 	i[s.attr.LeaseUntil] = number(millis(r.LeaseUntil))
 	i[s.attr.ExpireAt] = number(seconds(r.ExpiresAt))
 	i[s.attr.Attempt] = number(int64(r.Attempt))
-	i[s.attr.Version] = number(version)
+	i[s.attr.Version] = currentVersion
 	if r.Fingerprint != "" {
 		i[s.attr.Fingerprint] = text(r.Fingerprint)
 	}

@@ -27,7 +27,7 @@ type Store struct {
 	api     API
 	table   *string
 	schema  schema
-	limited func(*dynamodb.Options) // the request timeout
+	limited []func(*dynamodb.Options) // the request timeout
 }
 
 var (
@@ -50,7 +50,7 @@ func New(api API, config Config) (*Store, error) {
 		api:     api,
 		table:   aws.String(config.Table),
 		schema:  newSchema(config),
-		limited: limitRequests(config.RequestTimeout),
+		limited: []func(*dynamodb.Options){limitRequests(config.RequestTimeout)},
 	}, nil
 }
 
@@ -75,7 +75,7 @@ func (s *Store) Acquire(ctx context.Context, c persistence.Claim) (persistence.R
 		if err != nil {
 			return persistence.Record{}, fault("acquire", err)
 		}
-		var write *conditional
+		var write conditional
 		switch verdict {
 		case persistence.Vacant:
 			record = c.Fresh()

@@ -15,13 +15,13 @@ import (
 type conditional struct {
 	key string
 	// send returns the item after the write, where that was asked for.
-	send func(context.Context, API, func(*dynamodb.Options)) (item, error)
+	send func(context.Context, API, []func(*dynamodb.Options)) (item, error)
 }
 
 // apply sends a write. It returns the item that is there then: after the write,
 // where that was asked for, or the one that was in the way of its condition, or
 // nil where there is none.
-func (s *Store) apply(ctx context.Context, w *conditional) (applied bool, found item, err error) {
+func (s *Store) apply(ctx context.Context, w conditional) (applied bool, found item, err error) {
 	err = retryBusy(ctx, func(ctx context.Context) error {
 		found, err = w.send(ctx, s.api, s.limited)
 		return err
@@ -45,7 +45,7 @@ func (s *Store) get(ctx context.Context, key string, consistent *bool) (item, er
 	input := &dynamodb.GetItemInput{TableName: s.table, Key: s.schema.key(key), ConsistentRead: consistent}
 	var found item
 	err := retryBusy(ctx, func(ctx context.Context) error {
-		output, err := s.api.GetItem(ctx, input, s.limited)
+		output, err := s.api.GetItem(ctx, input, s.limited...)
 		if err == nil && len(output.Item) > 0 {
 			found = output.Item
 		}
@@ -73,17 +73,17 @@ const (
 // vacant is true of a missing record and of an expired one whose lease is over:
 // the condition's form of persistence.Record.Expired. A lease that is missing, or
 // is no number, makes its comparison false.
-const vacant = "attribute_not_exists(#k) OR #x < :now AND NOT #l >= :nowms"
+var vacant = aws.String("attribute_not_exists(#k) OR #x < :now AND NOT #l >= :nowms")
 
 // mine is true of the record that a lease was given for.
 const mine = "#o = :owner AND #s = :processing"
 
 // insert writes the fresh record of a claim, all of it, in place of a vacant one.
-func (s *Store) insert(c persistence.Claim) *conditional {
+func (s *Store) insert(c persistence.Claim) conditional {
 	input := &dynamodb.PutItemInput{
 		TableName:                s.table,
 		Item:                     s.schema.encode(c.Fresh()),
-		ConditionExpression:      aws.String(vacant),
+		ConditionExpression:      vacant,
 		ExpressionAttributeNames: s.schema.ofVacant,
 		ExpressionAttributeValues: item{
 			":now":   number(c.Now.Unix()),
@@ -91,8 +91,8 @@ func (s *Store) insert(c persistence.Claim) *conditional {
 		},
 		ReturnValuesOnConditionCheckFailure: types.ReturnValuesOnConditionCheckFailureAllOld,
 	}
-	return &conditional{c.Key, func(ctx context.Context, api API, limited func(*dynamodb.Options)) (item, error) {
-		_, err := api.PutItem(ctx, input, limited)
+	return conditional{c.Key, func(ctx context.Context, api API, limited []func(*dynamodb.Options)) (item, error) {
+		_, err := api.PutItem(ctx, input, limited...)
 		return nil, err
 	}}
 }
@@ -101,12 +101,12 @@ func (s *Store) insert(c persistence.Claim) *conditional {
 // on its owner, status and lease, so that of many callers one wins and an owner
 // who is late after all is not overwritten. The steps stay, also one that the late
 // owner has added since: hence the item is asked for as it is after the write.
-func (s *Store) takeOver(c persistence.Claim, seen item) *conditional {
+func (s *Store) takeOver(c persistence.Claim, seen item) conditional {
 	u := update{schema: &s.schema, values: item{}}
 	u.unchanged(phOwner, seen)
 	u.unchanged(phStatus, seen)
 	u.unchanged(phLease, seen)
-	u.set(phStatus, ":processing", text(string(persistence.StatusProcessing)))
+	u.set(phStatus, ":processing", processing)
 	u.set(phOwner, ":owner", text(c.Owner))
 	u.set(phLease, ":lease", number(millis(c.LeaseUntil)))
 	u.set(phExpire, ":expire", number(seconds(c.ExpiresAt)))
@@ -122,7 +122,7 @@ func (s *Store) takeOver(c persistence.Claim, seen item) *conditional {
 }
 
 // complete finishes the record of a lease.
-func (s *Store) complete(l persistence.Lease, o persistence.Outcome, finished stored) *conditional {
+func (s *Store) complete(l persistence.Lease, o persistence.Outcome, finished stored) conditional {
 	u := s.mine(l)
 	u.set(phStatus, ":status", text(string(o.Status)))
 	u.set(phExpire, ":expire", number(seconds(o.ExpiresAt)))
@@ -137,7 +137,7 @@ func (s *Store) complete(l persistence.Lease, o persistence.Outcome, finished st
 }
 
 // suspend gives the record of a lease up and keeps its steps.
-func (s *Store) suspend(l persistence.Lease) *conditional {
+func (s *Store) suspend(l persistence.Lease) conditional {
 	u := s.mine(l)
 	u.set(phStatus, ":status", text(string(persistence.StatusPartial)))
 	u.remove(phLease)
@@ -145,7 +145,7 @@ func (s *Store) suspend(l persistence.Lease) *conditional {
 }
 
 // firstStep adds the first of the steps.
-func (s *Store) firstStep(l persistence.Lease, step string, output []byte) *conditional {
+func (s *Store) firstStep(l persistence.Lease, step string, output []byte) conditional {
 	u := s.mine(l)
 	u.require("attribute_not_exists(" + phSteps + ")")
 	u.set(phSteps, ":steps", &types.AttributeValueMemberM{Value: item{step: content(output)}})
@@ -153,7 +153,7 @@ func (s *Store) firstStep(l persistence.Lease, step string, output []byte) *cond
 }
 
 // furtherStep adds a step to others. One that is there stays as it is.
-func (s *Store) furtherStep(l persistence.Lease, step string, output []byte) *conditional {
+func (s *Store) furtherStep(l persistence.Lease, step string, output []byte) conditional {
 	u := s.mine(l)
 	u.require("attribute_exists(" + phSteps + ")")
 	u.sets = append(u.sets, "#t.#n = if_not_exists(#t.#n, :output)")
@@ -164,7 +164,7 @@ func (s *Store) furtherStep(l persistence.Lease, step string, output []byte) *co
 }
 
 // remove deletes the record of a lease, unless it has steps.
-func (s *Store) remove(l persistence.Lease) *conditional {
+func (s *Store) remove(l persistence.Lease) conditional {
 	u := s.mine(l)
 	u.require("attribute_not_exists(" + phSteps + ")")
 	input := &dynamodb.DeleteItemInput{
@@ -175,8 +175,8 @@ func (s *Store) remove(l persistence.Lease) *conditional {
 		ExpressionAttributeValues:           u.values,
 		ReturnValuesOnConditionCheckFailure: types.ReturnValuesOnConditionCheckFailureAllOld,
 	}
-	return &conditional{l.Key, func(ctx context.Context, api API, limited func(*dynamodb.Options)) (item, error) {
-		_, err := api.DeleteItem(ctx, input, limited)
+	return conditional{l.Key, func(ctx context.Context, api API, limited []func(*dynamodb.Options)) (item, error) {
+		_, err := api.DeleteItem(ctx, input, limited...)
 		return nil, err
 	}}
 }
@@ -191,16 +191,21 @@ type update struct {
 	values     item
 }
 
+// mine begins a write of the record of a lease, with room for what completing it
+// takes.
 func (s *Store) mine(l persistence.Lease) *update {
-	return &update{
+	u := &update{
 		schema:     &s.schema,
-		used:       []string{phOwner, phStatus},
-		conditions: []string{mine},
-		values: item{
-			":owner":      text(l.Owner),
-			":processing": text(string(persistence.StatusProcessing)),
-		},
+		used:       make([]string, 0, 8),
+		conditions: make([]string, 0, 2),
+		sets:       make([]string, 0, 4),
+		values:     make(item, 8),
 	}
+	u.used = append(u.used, phOwner, phStatus)
+	u.conditions = append(u.conditions, mine)
+	u.values[":owner"] = text(l.Owner)
+	u.values[":processing"] = processing
+	return u
 }
 
 func (u *update) require(condition string) {
@@ -252,11 +257,11 @@ func (u *update) input(s *Store, key string) *dynamodb.UpdateItemInput {
 	}
 }
 
-func (u *update) of(s *Store, key string) *conditional { return updating(key, u.input(s, key)) }
+func (u *update) of(s *Store, key string) conditional { return updating(key, u.input(s, key)) }
 
-func updating(key string, input *dynamodb.UpdateItemInput) *conditional {
-	return &conditional{key, func(ctx context.Context, api API, limited func(*dynamodb.Options)) (item, error) {
-		output, err := api.UpdateItem(ctx, input, limited)
+func updating(key string, input *dynamodb.UpdateItemInput) conditional {
+	return conditional{key, func(ctx context.Context, api API, limited []func(*dynamodb.Options)) (item, error) {
+		output, err := api.UpdateItem(ctx, input, limited...)
 		if err != nil {
 			return nil, err
 		}
