@@ -41,8 +41,8 @@ func (e expressionAttributes) placeholders(expressions ...expressionParameter) (
 	p := &placeholders{
 		names:      e.Names,
 		values:     make(map[string]value, len(e.Values)),
-		usedNames:  make(map[string]bool),
-		usedValues: make(map[string]bool),
+		usedNames:  make(map[string]bool, len(e.Names)),
+		usedValues: make(map[string]bool, len(e.Values)),
 	}
 	for _, placeholder := range slices.Sorted(maps.Keys(e.Values)) {
 		v, err := e.Values[placeholder].value()
@@ -110,8 +110,11 @@ func (e expressionAttributes) checkValues(expressions []expressionParameter) err
 
 // isToken reports whether the text is one token of that kind and nothing else.
 func isToken(text string, kind tokenKind) bool {
-	first := tokenize(text)[0]
-	return first.kind == kind && first.text == text
+	if text == "" {
+		return false
+	}
+	first, length := nextToken(text)
+	return first == kind && length == len(text)
 }
 
 // unused is the complaint about placeholders that no expression of the request refers to.
@@ -127,11 +130,12 @@ func (p *placeholders) unused() error {
 
 func missingFrom[V any](used map[string]bool, given map[string]V) string {
 	var unused []string
-	for _, key := range slices.Sorted(maps.Keys(given)) {
+	for key := range given {
 		if !used[key] {
 			unused = append(unused, key)
 		}
 	}
+	slices.Sort(unused)
 	return strings.Join(unused, ", ")
 }
 

@@ -37,7 +37,7 @@ func (t token) isKeyword(keyword string) bool {
 // tokenize splits an expression; the last token is always tokenEnd. It never fails: what it can't read
 // becomes a tokenBad, for the parser to stumble over at the right place.
 func tokenize(text string) []token {
-	var tokens []token
+	tokens := make([]token, 0, len(text)/3+1) // enough for most
 	for at := 0; ; {
 		at += len(text[at:]) - len(strings.TrimLeft(text[at:], " \t\r\n"))
 		if at == len(text) {
@@ -53,7 +53,7 @@ func nextToken(rest string) (tokenKind, int) {
 	switch c := rest[0]; {
 	case isLetter(c):
 		length := lengthOf(rest, isWordByte)
-		if keywords[strings.ToUpper(rest[:length])] {
+		if length <= longestKeyword && keywords[strings.ToUpper(rest[:length])] {
 			return tokenKeyword, length
 		}
 		return tokenWord, length
@@ -84,6 +84,8 @@ var keywords = map[string]bool{
 	"AND": true, "OR": true, "NOT": true, "BETWEEN": true, "IN": true,
 	"SET": true, "REMOVE": true, "ADD": true, "DELETE": true,
 }
+
+const longestKeyword = len("BETWEEN")
 
 func lengthOf(s string, accept func(byte) bool) int {
 	n := 0

@@ -263,27 +263,32 @@ func remove(container value, place path) (value, error) {
 	}
 }
 
+// clauses are the rules of what follows their keywords.
+var clauses = map[string]func(p *parser, clause string) action{
+	"SET":    (*parser).set,
+	"REMOVE": (*parser).removal,
+	"ADD":    (*parser).setOperation,
+	"DELETE": (*parser).setOperation,
+}
+
 // update reads a whole UpdateExpression: each of its four clauses at most once, in any order.
 func (p *parser) update() update {
-	rules := map[string]func(clause string) action{
-		"SET": p.set, "REMOVE": p.removal, "ADD": p.setOperation, "DELETE": p.setOperation,
-	}
 	var actions update
-	seen := make(map[string]bool)
+	var seen []string
 	for {
 		clause := strings.ToUpper(p.peek().text)
-		rule, known := rules[clause]
+		rule, known := clauses[clause]
 		if !known {
 			p.syntaxError()
 		}
-		if seen[clause] {
+		if slices.Contains(seen, clause) {
 			p.fail("The %q section can only be used once in an update expression;", clause)
 		}
-		seen[clause] = true
+		seen = append(seen, clause)
 		p.next()
-		actions = append(actions, rule(clause))
+		actions = append(actions, rule(p, clause))
 		for p.accept(",") {
-			actions = append(actions, rule(clause))
+			actions = append(actions, rule(p, clause))
 		}
 		if p.peek().kind == tokenEnd {
 			p.mustNotClash(actions.targets())
