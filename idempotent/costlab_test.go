@@ -1,0 +1,193 @@
+package idempotent_test
+
+import (
+	"context"
+	"net/http"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/aws/aws-lambda-go/lambda"
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+
+	"github.com/ikkai-go/idempotency"
+	"github.com/ikkai-go/idempotency/internal/dynamolocal"
+	"github.com/ikkai-go/idempotency/persistence"
+	"github.com/ikkai-go/idempotency/persistence/dynamostore"
+)
+
+// costLab is a guarded handler in two environments, on a table of its own that
+// holds one record. It is for one story in virtual time.
+type costLab struct {
+	t           *testing.T
+	db          *dynamolocal.DB
+	here, there *costEnvironment
+	unbilled    persistence.Reader
+
+	// The sizes of the record's item, in bytes: when a run began last, and when it
+	// was finished after what was billed; 0 if it was not.
+	processing, finished int
+}
+
+// newCostLab returns a lab in which the handler's result has so many bytes.
+func newCostLab(t *testing.T, names dynamostore.Attributes, path costPath, result int) *costLab {
+	t.Helper()
+	// A day on which the times in a record do not end in zeros, which take no room.
+	time.Sleep(time.Until(time.Date(2026, 12, 3, 4, 5, 6, 789_000_000, time.UTC)))
+	l := &costLab{t: t, db: dynamolocal.New()}
+	config := dynamostore.Config{Table: table, Attributes: names}
+	if err := dynamostore.CreateTable(t.Context(), l.db.Client(), config); err != nil {
+		t.Fatal(err)
+	}
+	var err error
+	if l.unbilled, err = dynamostore.New(l.db.Client(), config); err != nil {
+		t.Fatal(err)
+	}
+	if path.tooLarge {
+		result = 400 << 10
+	}
+	turn := new(sync.Mutex)
+	environment := func() *costEnvironment {
+		e := &costEnvironment{meter: &meter{db: l.db, turn: turn}, resume: func() {}}
+		client := l.db.Client(func(o *dynamodb.Options) { o.HTTPClient = &http.Client{Transport: e.meter} })
+		dynamo, err := dynamostore.New(client, config)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var store persistence.Store = dynamo
+		if path.cached {
+			store = persistence.NewCached(dynamo, persistence.CacheLimits{})
+		}
+		guarded := path.config
+		guarded.Fingerprint = idempotency.MustJMESPath("amount")
+		e.handler = newTestGuard(t, store, guarded).Handler(respond(func() ([]byte, error) {
+			l.processing = l.itemSize()
+			e.wait()
+			return make([]byte, result), path.fails
+		}))
+		return e
+	}
+	l.here, l.there = environment(), environment()
+	t.Cleanup(func() { l.here.resume(); l.there.resume() })
+	return l
+}
+
+// respond is a [lambda.Handler] that looks at nothing.
+type respond func() ([]byte, error)
+
+func (r respond) Invoke(context.Context, []byte) ([]byte, error) { return r() }
+
+// bill takes a path, and returns what its last call cost this environment.
+func (l *costLab) bill(path costPath) bill {
+	if path.before != nil {
+		path.before(l)
+	}
+	l.here.meter.bill = bill{}
+	if path.call != nil {
+		path.call(l)
+	} else {
+		l.here.invoke(or(path.event, costEvent))
+	}
+	key, _ := idempotency.Key("payment", "1")
+	record, _, err := l.unbilled.Read(l.t.Context(), key)
+	if err != nil {
+		l.t.Error(err)
+	}
+	if record.Status.Finished() {
+		l.finished = l.itemSize()
+	}
+	return l.here.meter.bill
+}
+
+// itemSize is the size of the item in the table; 0 if there is none. (DynamoDB
+// itself brings that figure up to date every few hours only.)
+func (l *costLab) itemSize() int {
+	l.t.Helper()
+	out, err := l.db.Client().DescribeTable(context.Background(), &dynamodb.DescribeTableInput{TableName: aws.String(table)})
+	if err != nil {
+		l.t.Error(err)
+		return 0
+	}
+	return int(*out.Table.TableSizeBytes)
+}
+
+// costEnvironment is an environment whose requests are counted apart.
+type costEnvironment struct {
+	handler lambda.Handler
+	meter   *meter
+
+	begun, paused chan struct{} // of a run that begin has made
+	resume        func()        // lets that run go on to its end; may be repeated
+}
+
+// invocationTimeout is how long an invocation may take.
+const invocationTimeout = time.Minute
+
+func (e *costEnvironment) invoke(event string) {
+	ctx, cancel := context.WithTimeout(context.Background(), invocationTimeout)
+	defer cancel()
+	_, _ = e.handler.Invoke(ctx, []byte(event))
+}
+
+// begin leaves a run under way.
+func (e *costEnvironment) begin(event string) {
+	begun, paused, over := make(chan struct{}), make(chan struct{}), make(chan struct{})
+	e.begun, e.paused = begun, paused
+	e.resume = sync.OnceFunc(func() { close(paused); <-over })
+	go func() {
+		defer close(over)
+		e.invoke(event)
+	}()
+	<-begun
+}
+
+// wait is where a run stays that begin has made.
+func (e *costEnvironment) wait() {
+	if e.begun == nil {
+		return
+	}
+	close(e.begun)
+	<-e.paused
+}
+
+// meter passes requests on to the database, and keeps what they cost.
+type meter struct {
+	db   *dynamolocal.DB
+	turn *sync.Mutex // of all environments of a database: whose request was the last
+	bill bill
+}
+
+func (m *meter) RoundTrip(request *http.Request) (*http.Response, error) {
+	m.turn.Lock()
+	defer m.turn.Unlock()
+	response, err := m.db.RoundTrip(request)
+	requests := m.db.Requests()
+	m.bill.add(requests[len(requests)-1])
+	return response, err
+}
+
+// bill is what an environment has sent, and what DynamoDB charges for it.
+type bill struct {
+	requests []string // such as "PutItem", or "PutItem ✗" where the condition has failed
+	used     dynamolocal.Capacity
+}
+
+func (b *bill) add(r dynamolocal.Request) {
+	name := r.Operation
+	if r.Code == "ConditionalCheckFailedException" {
+		name += " ✗"
+	}
+	b.requests = append(b.requests, name)
+	b.used = b.used.Plus(r.Capacity)
+}
+
+// count is how many of the requests have that name.
+func (b *bill) count(name string) (n int) {
+	for _, request := range b.requests {
+		if request == name {
+			n++
+		}
+	}
+	return n
+}
