@@ -155,7 +155,11 @@ func (s *Store) Release(ctx context.Context, l persistence.Lease) error {
 		case s.schema.status(found) != persistence.StatusProcessing:
 			return persistence.ErrLeaseLost
 		}
-		write = s.suspend(l) // there are steps that the lease does not know of
+		// There are steps that the lease does not know of; or there was no record a
+		// moment ago, and an acquiring write that was late is back.
+		if write = s.remove(l); s.schema.hasSteps(found) {
+			write = s.suspend(l)
+		}
 	}
 	return fault("release", errContended)
 }

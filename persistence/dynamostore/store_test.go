@@ -118,6 +118,27 @@ func TestTheRecordMayVanishBetweenTwoRequests(t *testing.T) {
 	}
 }
 
+// Found by internal/explore: an acquiring write that was late came back between the
+// release's delete, which found nothing, and its look at why.
+func TestALateAcquireDuringItsReleaseIsRemoved(t *testing.T) {
+	db, store := newStore(t)
+	c := claim("me")
+	var late dynamolocal.Held
+	db.Inject(
+		dynamolocal.Fault{Operation: "PutItem", Times: dynamolocal.Always, Do: dynamolocal.ApplyLater(&late)},
+		dynamolocal.Fault{Operation: "GetItem", Do: dynamolocal.Before(func(dynamolocal.Request) { late.Release() })},
+	)
+	if r, err := store.Acquire(t.Context(), c); err == nil {
+		t.Fatalf("acquired %+v without a reply", r)
+	}
+	if err := store.Release(t.Context(), c.Fresh().Lease()); err != nil {
+		t.Error(err)
+	}
+	if left := db.Items("idempotency"); len(left) > 0 {
+		t.Errorf("it left\n%s", dump(t, db))
+	}
+}
+
 func remove(t testing.TB, db *dynamolocal.DB, key string) {
 	t.Helper()
 	name := "idempotency"
