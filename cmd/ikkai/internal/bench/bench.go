@@ -15,7 +15,8 @@ import (
 // DynamoDB.
 type Options struct {
 	// Endpoint is the URL of a DynamoDB endpoint. Defaults to the embedded
-	// DynamoDB, over loopback HTTP.
+	// DynamoDB, over loopback HTTP, served by another process: by this program,
+	// called with the arguments "bench -serve" (see [Serve]).
 	Endpoint string
 	// Rounds is how often each call is measured. Defaults to 4000.
 	Rounds int

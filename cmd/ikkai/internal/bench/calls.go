@@ -45,7 +45,7 @@ const (
 
 // measureCalls measures the calls by turns and returns the endpoint's name too.
 func measureCalls(ctx context.Context, options Options) (endpoint string, calls []Call, err error) {
-	client, endpoint, stop, err := connect(options.Endpoint)
+	client, endpoint, stop, err := connect(ctx, options.Endpoint)
 	if err != nil {
 		return "", nil, err
 	}

@@ -4,7 +4,6 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/json"
-	"errors"
 	"flag"
 	"fmt"
 	"sync"
@@ -23,9 +22,12 @@ type Key struct {
 	Baseline     Cost    `json:"baseline"`
 	BaselineDoes string  `json:"baseline_does"`
 	Ratio        float64 `json:"ratio"`
+	// AgainstDecoding is how many times as long the toolkit takes as Unmarshal of
+	// the payload into any, and no more than that; 0 where the key is not one field.
+	AgainstDecoding float64 `json:"against_decoding,omitempty"`
 }
 
-// Cost is the mean cost of one operation.
+// Cost is the mean cost of one operation, in the fastest of some turns.
 type Cost struct {
 	Nanoseconds int64 `json:"ns"`
 	Bytes       int64 `json:"bytes"`
@@ -38,6 +40,7 @@ type keyWork struct {
 	payload      func(size int) []byte
 	byHand       func(payload []byte) error
 	byHandReason string
+	oneField     bool
 }
 
 var keyWorks = []keyWork{
@@ -46,6 +49,7 @@ var keyWorks = []keyWork{
 		payload:      func(size int) []byte { return payment("p-1", size) },
 		byHand:       hashField,
 		byHandReason: "Unmarshal into a struct of the one field, SHA-256",
+		oneField:     true,
 	},
 	{
 		expression:   "@",
@@ -123,19 +127,59 @@ func measureKeys(ctx context.Context) ([]Key, error) {
 
 func (w keyWork) measure(expression *idempotency.Expression, size int) (Key, error) {
 	payload := w.payload(size)
-	toolkit, failed := cost(func() error {
-		_, err := expression.Key("payment", payload)
-		return err
-	})
-	baseline, failedByHand := cost(func() error { return w.byHand(payload) })
-	return Key{
+	costs, err := compare(
+		func() error {
+			_, err := expression.Key("payment", payload)
+			return err
+		},
+		func() error { return w.byHand(payload) },
+		func() error {
+			var event any
+			return json.Unmarshal(payload, &event)
+		},
+	)
+	if err != nil {
+		return Key{}, err
+	}
+	toolkit, byHand, decoding := costs[0], costs[1], costs[2]
+	key := Key{
 		Expression:   w.expression,
 		PayloadBytes: len(payload),
 		Toolkit:      toolkit,
-		Baseline:     baseline,
+		Baseline:     byHand,
 		BaselineDoes: w.byHandReason,
-		Ratio:        float64(toolkit.Nanoseconds) / float64(max(1, baseline.Nanoseconds)),
-	}, errors.Join(failed, failedByHand)
+		Ratio:        toolkit.against(byHand),
+	}
+	if w.oneField {
+		key.AgainstDecoding = toolkit.against(decoding)
+	}
+	return key, nil
+}
+
+// against is how many times as long c takes.
+func (c Cost) against(other Cost) float64 {
+	return float64(c.Nanoseconds) / float64(max(1, other.Nanoseconds))
+}
+
+// turns is how often each of several operations is measured.
+const turns = 7
+
+// compare measures operations by turns. The fastest turn of each counts: whatever
+// else the machine does can only add to it.
+func compare(operations ...func() error) ([]Cost, error) {
+	fastest := make([]Cost, len(operations))
+	for turn := range turns {
+		for i, operation := range operations {
+			c, err := cost(operation)
+			if err != nil {
+				return nil, err
+			}
+			if turn == 0 || c.Nanoseconds < fastest[i].Nanoseconds {
+				fastest[i] = c
+			}
+		}
+	}
+	return fastest, nil
 }
 
 func cost(operation func() error) (Cost, error) {
@@ -156,10 +200,10 @@ func cost(operation func() error) (Cost, error) {
 	}, failed
 }
 
-// shortBenchmarks makes testing.Benchmark take a third of its usual second, so
-// that all of them together stay well below a minute. The testing package takes
+// shortBenchmarks makes testing.Benchmark take a fraction of its usual second, so
+// that all of them together stay below a minute. The testing package takes
 // this by flag only.
 var shortBenchmarks = sync.OnceValue(func() error {
 	testing.Init()
-	return flag.Set("test.benchtime", "300ms")
+	return flag.Set("test.benchtime", "50ms")
 })
