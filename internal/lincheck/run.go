@@ -19,11 +19,12 @@ import (
 // Options say what is done to a store, and what it promises. The zero value is a
 // heavy load, and the whole contract with exact answers.
 type Options struct {
-	// Clients that call at the same time. Defaults to 6.
+	// Clients that call at the same time, but for every third history, which has
+	// two. Defaults to 6.
 	Clients int
 	// Keys they call about. Defaults to 2.
 	Keys int
-	// Turns of each client in one history. Defaults to 50.
+	// Turns of each client in a history with all of them. Defaults to 50.
 	Turns int
 	// Histories at least, each with keys of its own; more where a case of the
 	// contract has not occurred yet. Defaults to 10, or to what HistoriesEnv says.
@@ -117,7 +118,11 @@ func Run(t *testing.T, s persistence.Store, o Options) Report {
 	report := Report{Seen: make(map[Event]int)}
 	for i := 0; i < o.Histories || i < longest*o.Histories && len(report.missing(s, o)) > 0; i++ {
 		seed := o.Seed + uint64(i)
-		r, err := play(t.Context(), s, o, seed)
+		crowd := o.Clients
+		if i%3 == 2 {
+			crowd = min(crowd, 2)
+		}
+		r, err := play(t.Context(), s, o, crowd, seed)
 		if err != nil {
 			t.Fatalf("seed %d: %v", seed, err)
 		}

@@ -356,7 +356,7 @@ func firstContradiction(t *testing.T, histories int, sabotage func(f *flawed)) (
 	for range histories {
 		var r *round
 		synctest.Test(t, func(t *testing.T) {
-			if r, err = play(t.Context(), newFlawed(sabotage), o, rand.Uint64()); err != nil {
+			if r, err = play(t.Context(), newFlawed(sabotage), o, o.Clients, rand.Uint64()); err != nil {
 				t.Fatal(err)
 			}
 			time.Sleep(time.Second) // until a sabotage has done what it has put off

@@ -1,0 +1,87 @@
+package dynamostore_test
+
+import (
+	"crypto/rand"
+	"net/http"
+	"runtime"
+	"testing"
+
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+
+	"github.com/ikkai-go/idempotency/internal/dynamolocal"
+	"github.com/ikkai-go/idempotency/internal/lincheck"
+	"github.com/ikkai-go/idempotency/persistence/dynamostore"
+)
+
+// wire is the way to an embedded database. It lets other callers go first, before
+// and after each request, and tells lincheck of the answers that were lost.
+type wire struct{ db *dynamolocal.DB }
+
+func (w wire) RoundTrip(r *http.Request) (*http.Response, error) {
+	runtime.Gosched()
+	response, err := w.db.RoundTrip(r)
+	if err != nil || response.StatusCode >= http.StatusInternalServerError {
+		lincheck.Unanswered(r.Context())
+	}
+	runtime.Gosched()
+	return response, err
+}
+
+// linearizable runs lincheck on a new table behind a wire.
+func linearizable(t *testing.T, sdk func(*dynamodb.Options), faults ...dynamolocal.Fault) lincheck.Report {
+	t.Helper()
+	db := dynamolocal.New()
+	store := newTable(t, db.Client(sdk, func(o *dynamodb.Options) {
+		o.HTTPClient = &http.Client{Transport: wire{db}}
+	}), dynamostore.Config{Table: "idempotency"})
+	db.ResetLog()
+	db.Inject(faults...)
+	return lincheck.Run(t, store, lincheck.Options{Histories: 3})
+}
+
+func TestTheStoreIsLinearizable(t *testing.T) {
+	linearizable(t, impatient)
+}
+
+func TestTheStoreIsLinearizableWhereFailedConditionsShowNoItem(t *testing.T) {
+	linearizable(t, impatient, dynamolocal.Fault{Times: dynamolocal.Always, Do: dynamolocal.OmitItem()})
+}
+
+// everyFifth are faults that hit every fifth request of the first few thousand,
+// each kind in its turn.
+func everyFifth() []dynamolocal.Fault {
+	kinds := []dynamolocal.Effect{dynamolocal.DropReply(), dynamolocal.DropRequest(), dynamolocal.FailAfter()}
+	var faults []dynamolocal.Fault
+	for request := 5; request < 3000; request += 5 {
+		faults = append(faults, dynamolocal.Fault{Request: request, Do: kinds[request/5%len(kinds)]})
+	}
+	return faults
+}
+
+// once makes the SDK try only once.
+func once(o *dynamodb.Options) { o.RetryMaxAttempts = 1 }
+
+// A caller who gets no answer must reckon with both: that its write was applied,
+// and that it was not.
+func TestTheStoreIsLinearizableForCallersWhoGetNoAnswer(t *testing.T) {
+	if report := linearizable(t, once, everyFifth()...); report.Unanswered == 0 {
+		t.Error("every call was answered")
+	}
+}
+
+// The SDK repeats what was not answered: the caller gets its answer, and a write
+// may have been applied twice.
+func TestTheStoreIsLinearizableForCallersWhoseRequestsAreRepeated(t *testing.T) {
+	if report := linearizable(t, impatient, everyFifth()...); report.Unanswered == 0 {
+		t.Error("no request was lost")
+	}
+}
+
+func TestTheStoreIsLinearizableAtTheExternalEndpoint(t *testing.T) {
+	client, set := dynamolocal.External()
+	if !set {
+		t.Skip(dynamolocal.EndpointEnv + " is not set")
+	}
+	store := newTable(t, client, dynamostore.Config{Table: "idempotency-" + rand.Text()})
+	lincheck.Run(t, store, lincheck.Options{Histories: 3, Reads: lincheck.FormerOutcome})
+}
