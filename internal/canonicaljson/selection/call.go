@@ -33,29 +33,30 @@ var decoders = map[string]decoder{
 }
 
 // evaluate returns the result of the call, nil if the argument is missing.
-func (c *call) evaluate(payload []byte, number numberReader) (any, error) {
-	value, err := c.argument.evaluate(payload)
+func (c *call) evaluate(payload []byte, number numberReader, taken *texts) (any, error) {
+	value, err := c.argument.evaluate(payload, taken)
 	if isEmpty(value) && (err == nil || errors.Is(err, ErrMissing)) {
 		return nil, nil
 	}
 	if err != nil {
 		return nil, err
 	}
-	text, err := textOf(value)
+	text, err := textOf(value, taken)
 	if err != nil {
 		return nil, err
 	}
 	return decoders[c.function](text, c.result, number)
 }
 
-// textOf returns the bytes of a selected string. They may be the payload's own.
-func textOf(value any) ([]byte, error) {
+// textOf returns the bytes of a selected string. They may be the payload's own, and
+// are good until taken is released.
+func textOf(value any, taken *texts) ([]byte, error) {
 	switch v := value.(type) {
 	case string:
 		return []byte(v), nil
 	case canonicaljson.Raw:
 		if v.Text()[0] == '"' {
-			return unquote(v.Text())
+			return taken.unquote(v.Text())
 		}
 	}
 	return nil, errors.New("the argument is not a string")
@@ -63,15 +64,21 @@ func textOf(value any) ([]byte, error) {
 
 // unquote returns the text of a JSON string. If that is not Unicode text, it is
 // repaired and the error is canonicaljson.ErrText.
-func unquote(text []byte) ([]byte, error) {
-	if inner := text[1 : len(text)-1]; bytes.IndexByte(inner, '\\') < 0 && utf8.Valid(inner) {
-		return inner, nil
+func unquote(quoted []byte) ([]byte, error) {
+	if plain, ok := plainText(quoted); ok {
+		return plain, nil
 	}
-	unquoted, err := jsontext.AppendUnquote(nil, text)
+	unquoted, err := jsontext.AppendUnquote(nil, quoted)
 	if err != nil {
 		return unquoted, canonicaljson.ErrText
 	}
 	return unquoted, nil
+}
+
+// plainText returns the text of a JSON string that stands there as it is.
+func plainText(quoted []byte) ([]byte, bool) {
+	inner := quoted[1 : len(quoted)-1]
+	return inner, bytes.IndexByte(inner, '\\') < 0 && utf8.Valid(inner)
 }
 
 func decodeJSON(text []byte, result *place, number numberReader) (any, error) {

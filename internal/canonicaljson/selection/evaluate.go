@@ -15,6 +15,7 @@ import (
 type evaluation struct {
 	payload []byte
 	number  numberReader
+	taken   *texts
 	results map[*call]any // of the calls evaluated so far
 }
 
@@ -98,7 +99,7 @@ func (e *evaluation) result(c *call) (any, error) {
 	if result, known := e.results[c]; known {
 		return result, nil
 	}
-	result, err := c.evaluate(e.payload, e.number)
+	result, err := c.evaluate(e.payload, e.number, e.taken)
 	if err != nil {
 		return nil, fmt.Errorf("%s(): %w", c.function, err)
 	}

@@ -25,7 +25,9 @@ func (s *Selection) AppendCanonical(dst, payload []byte) ([]byte, error) {
 	if s.isWholePayload() {
 		return appendWhole(dst, payload)
 	}
-	value, err := s.evaluate(payload)
+	taken := newTexts()
+	defer taken.release()
+	value, err := s.evaluate(payload, taken)
 	if err != nil {
 		return dst, err
 	}
@@ -54,10 +56,11 @@ func appendWhole(dst, payload []byte) ([]byte, error) {
 }
 
 // evaluate returns the selected value. An alternative that is missing or lacks a
-// part is as good as a false one.
-func (s *Selection) evaluate(payload []byte) (value any, err error) {
+// part is as good as a false one. The value may share the memory of payload and of
+// what is taken from it.
+func (s *Selection) evaluate(payload []byte, taken *texts) (value any, err error) {
 	for _, a := range s.alternatives {
-		if value, err = a.evaluate(payload); !isPassedOver(value, err) {
+		if value, err = a.evaluate(payload, taken); !isPassedOver(value, err) {
 			break
 		}
 	}
@@ -72,8 +75,8 @@ type alternative struct {
 	number numberReader
 }
 
-func (a *alternative) evaluate(payload []byte) (any, error) {
-	e := evaluation{payload: payload, number: a.number}
+func (a *alternative) evaluate(payload []byte, taken *texts) (any, error) {
+	e := evaluation{payload: payload, number: a.number, taken: taken}
 	if !a.reads.isRead() {
 		return e.value(&a.tree, map[string]any{})
 	}
