@@ -12,6 +12,8 @@ FUZZTIME ?= 20000x
 # Of the simulation: how many seeds, or the one to replay.
 SEEDS ?= 2000
 SEED ?= 0
+# How much make explore explores: quick, full or deep.
+EXTENT ?= full
 # The race detector needs cgo, and cgo a C compiler; everything else needs Go only.
 RACE := $(if $(filter 1,$(shell go env CGO_ENABLED)),-race)
 
@@ -47,6 +49,10 @@ test-dynamodb-local: ## the store, engine and embedded-DynamoDB suites against D
 .PHONY: test-independent
 test-independent: ## the same against dynoxide, an independent emulator that cargo builds into .cache (minutes, once)
 	.ci/test-dynamodb-local dynoxide
+
+.PHONY: explore
+explore: ## every interleaving of up to three callers and their faults (about a minute; EXTENT=deep has an hour)
+	GOGC=400 go test ./internal/explore -count=1 -timeout=0 -v -args -explore=$(EXTENT)
 
 .PHONY: simulate
 simulate: ## SEEDS random worlds full of faults in virtual time (default 2000), or every line of the one named by SEED

@@ -1,0 +1,147 @@
+package explore_test
+
+import (
+	"flag"
+	"maps"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/ikkai-go/idempotency/idempotent"
+	. "github.com/ikkai-go/idempotency/internal/explore"
+)
+
+// How much to explore: quick takes seconds, also with the race detector; full takes
+// a minute or two; deep has an hour to spare.
+var extent = flag.String("explore", "quick", "how much to explore: quick, full or deep")
+
+var (
+	plain     = idempotent.Config{}
+	readFirst = idempotent.Config{ReadFirst: true}
+)
+
+func TestEveryInterleavingKeepsThePromises(t *testing.T) {
+	ahead, behind := []time.Duration{0, Allowance}, []time.Duration{0, -Allowance}
+	explorations := map[string][]struct {
+		system System
+		bounds Bounds
+	}{
+		"quick": {
+			{OnMemory(plain), Bounds{Callers: 2, Faults: 1, Passes: 1}},
+			{OnDynamoDB(plain), Bounds{Callers: 1, Faults: 2, Passes: 1}},
+			{OnDynamoDB(plain), Bounds{Callers: 2, Faults: 1}},
+			{OnDynamoDB(plain), Bounds{Callers: 2, Passes: 1, Boundaries: true}},
+			{OnDynamoDB(plain), Bounds{Callers: 2, Passes: 1, Skews: ahead}},
+			{OnDynamoDB(plain), Bounds{Callers: 2, Passes: 1, Skews: behind}},
+			{OnDynamoDB(readFirst), Bounds{Callers: 2, Passes: 1}},
+			{OnItemlessDynamoDB(plain), Bounds{Callers: 2, Passes: 1}},
+		},
+		"full": {
+			{OnMemory(plain), Bounds{Callers: 2, Faults: 2, Passes: 1}},
+			{OnMemory(plain), Bounds{Callers: 3, Faults: 1, Passes: 1}},
+			{OnDynamoDB(plain), Bounds{Callers: 3, Faults: 1, Passes: 1}},
+			{OnDynamoDB(plain), Bounds{Callers: 2, Faults: 2, Passes: 1}},
+			{OnDynamoDB(plain), Bounds{Callers: 2, Faults: 1, Passes: 2}},
+			{OnDynamoDB(plain), Bounds{Callers: 3, Passes: 2}},
+			{OnDynamoDB(plain), Bounds{Callers: 2, Faults: 1, Passes: 1, Boundaries: true}},
+			{OnDynamoDB(plain), Bounds{Callers: 2, Faults: 1, Passes: 1, Skews: ahead}},
+			{OnDynamoDB(plain), Bounds{Callers: 2, Faults: 1, Passes: 1, Skews: behind}},
+			{OnDynamoDB(readFirst), Bounds{Callers: 2, Faults: 1, Passes: 1}},
+			{OnItemlessDynamoDB(plain), Bounds{Callers: 2, Faults: 1, Passes: 1}},
+		},
+		"deep": {
+			{OnDynamoDB(plain), Bounds{Callers: 3, Faults: 2, Passes: 1}},
+			{OnDynamoDB(plain), Bounds{Callers: 3, Faults: 1, Passes: 2}},
+			{OnDynamoDB(plain), Bounds{Callers: 2, Faults: 3, Passes: 1}},
+			{OnDynamoDB(plain), Bounds{Callers: 2, Faults: 2, Passes: 2, Boundaries: true}},
+			{OnDynamoDB(plain), Bounds{Callers: 3, Faults: 1, Passes: 1, Skews: []time.Duration{-Allowance / 2, 0, Allowance / 2}}},
+			{OnItemlessDynamoDB(plain), Bounds{Callers: 3, Faults: 1, Passes: 1}},
+		},
+	}
+	chosen, known := explorations[*extent]
+	if !known {
+		t.Fatalf("-explore=%s is none of %q", *extent, slices.Sorted(maps.Keys(explorations)))
+	}
+	for _, e := range chosen {
+		report := Run(t, e.system, e.bounds)
+		report.Write(t.Output())
+		if len(report.Violations) > 0 {
+			t.Errorf("%s breaks promises", e.system.Name)
+		}
+	}
+}
+
+// Without what a promise rests on, it does not hold, and the explorer sees it.
+func TestEveryAssumptionIsNeeded(t *testing.T) {
+	tests := map[string]struct {
+		system System
+		bounds Bounds
+		broken Promise
+		steps  int
+	}{
+		"clocks within the allowance": {
+			OnDynamoDB(plain), Bounds{Callers: 2, Passes: 1, Skews: []time.Duration{0, 2 * Allowance}}, Alone, 9,
+		},
+		"a store that is reached, or no run": {
+			OnDynamoDB(idempotent.Config{OnStoreFault: idempotent.FailOpen}), Bounds{Callers: 1, Faults: 2}, Fenced, 3,
+		},
+		"an effect that comes and goes with its record": {
+			OnDynamoDB(plain), Bounds{Callers: 2, Passes: 1, Once: true}, Once, 9,
+		},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			test.bounds.Shortest = true
+			report := Run(t, test.system, test.bounds)
+			report.Write(t.Output())
+			steps := 0
+			for _, v := range report.Violations {
+				if v.Promise == test.broken {
+					steps = len(v.Steps)
+				}
+			}
+			if steps != test.steps {
+				t.Errorf("%q is broken in %d steps, want %d", test.broken, steps, test.steps)
+			}
+		})
+	}
+}
+
+// The four Powertools write without conditions and know no owner.
+func TestPowertoolsProtocolBreaksPromises(t *testing.T) {
+	// In this many steps at least.
+	want := map[Promise]int{Alone: 7, Fenced: 4, Stable: 12, Owner: 7, Inert: 8, Innocent: 5}
+	report := Run(t, Powertools(), Bounds{Callers: 2, Faults: 1, Passes: 1, Shortest: *extent != "quick"})
+	report.Write(t.Output())
+	got := make(map[Promise]int)
+	for _, v := range report.Violations {
+		got[v.Promise] = len(v.Steps)
+	}
+	for promise, steps := range want {
+		switch {
+		case got[promise] == 0:
+			t.Errorf("%q holds", promise)
+		case report.Bounds.Shortest && got[promise] != steps:
+			t.Errorf("%q is broken in %d steps, want %d", promise, got[promise], steps)
+		}
+	}
+}
+
+// Steps whose order makes no difference are taken in one order. That must not hide
+// anything.
+func TestTheReducedSearchFindsWhatTheFullOneFinds(t *testing.T) {
+	for _, system := range []System{OnMemory(plain), Powertools()} {
+		broken := func(full bool) []Promise {
+			report := Run(t, system, Bounds{Callers: 2, Passes: 1, Full: full})
+			report.Write(t.Output())
+			var all []Promise
+			for _, v := range report.Violations {
+				all = append(all, v.Promise)
+			}
+			return all
+		}
+		if reduced, full := broken(false), broken(true); !slices.Equal(reduced, full) {
+			t.Errorf("%s: reduced finds %q, full finds %q", system.Name, reduced, full)
+		}
+	}
+}

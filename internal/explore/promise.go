@@ -1,0 +1,151 @@
+package explore
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/ikkai-go/idempotency/persistence"
+)
+
+// Promise is a property of a protocol that is checked in every state.
+type Promise string
+
+// The promises. Clock skew within [Allowance] is taken for granted in all of them.
+const (
+	Alone    Promise = "no two runs inside one live lease"
+	Fenced   Promise = "a run starts only under its own live lease"
+	Stable   Promise = "a recorded result does not change or vanish before it expires"
+	Owner    Promise = "nobody but the owner completes or releases"
+	Inert    Promise = "a duplicate of a request changes nothing"
+	Innocent Promise = "no caller is rejected by its own record"
+	Truthful Promise = "whoever gets an answer gets a recorded result"
+	Bounded  Promise = "every record is settled, or bounded by a lease"
+	Live     Promise = "once the leases are over, the next caller runs or gets the result"
+)
+
+// Once is what no wrapper around a function can promise. It is checked where
+// [Bounds.Once] says so, to show why.
+const Once Promise = "the function runs once before its record expires"
+
+var promises = []Promise{Alone, Fenced, Stable, Owner, Inert, Innocent, Truthful, Bounded, Live, Once}
+
+// Allowance is the clock skew that the promises allow for: the engine's default.
+const Allowance = time.Second
+
+// Violation is a broken promise and how it came to that.
+type Violation struct {
+	Promise Promise
+	Detail  string
+	Steps   []string // in words
+	path    path
+}
+
+func (w *world) violate(p Promise, format string, args ...any) {
+	if w.violated == nil {
+		w.violated = &Violation{Promise: p, Detail: fmt.Sprintf(format, args...)}
+	}
+}
+
+// judgeChange judges what a request has done to the record.
+func (w *world) judgeChange(p *Process, r *request, before, after record) {
+	kept := before.exists && !before.Expired(w.now().Add(Allowance))
+	acquired := after.exists && !after.Status.Finished() && (!kept || before.Owner != after.Owner || before.Owner == "")
+	free := !kept || !before.Status.Finished() && !before.LeaseLive(w.now())
+	// What acquires a free record once more leaves an orphan that its lease bounds.
+	if orphan := acquired && free; *r.applied && !orphan && w.holder != p.index {
+		w.violate(Inert, "%s's %s was applied before, and has changed the record again", p.name, r.name)
+	}
+	switch {
+	case kept && before.Status.Finished():
+		w.violate(Stable, "%s's %s has changed %s into %s", p.name, r.name, w.describe(before), w.describe(after))
+	case acquired:
+		w.holder = p.index
+		return
+	case w.holder != p.index:
+		w.violate(Owner, "%s's %s has changed a record that is not its own", p.name, r.name)
+	}
+	switch {
+	case !after.exists:
+		w.holder = nobody
+	case after.Status.Finished():
+		w.results = append(w.results, string(after.Result))
+	}
+}
+
+// enter judges the start of a run.
+func (w *world) enter(p *Process) {
+	for _, other := range w.processes {
+		if other != p && other.at == running && other.ctx.Err() == nil {
+			w.violate(Alone, "%s runs, and %s is running with %v left", p.name, other.name, timeLeft(other))
+		}
+	}
+	switch {
+	case p.ctx.Err() != nil:
+		w.violate(Fenced, "%s runs though its time is over", p.name)
+	case w.holder != p.index:
+		w.violate(Fenced, "%s runs under a record that is not its own", p.name)
+	case w.bounds.Once && w.now().Before(w.ranUntil):
+		w.violate(Once, "%s runs, after another run", p.name)
+	}
+	w.ranUntil = w.record.ExpiresAt
+}
+
+func timeLeft(p *Process) time.Duration {
+	end, _ := p.ctx.Deadline()
+	return time.Until(end)
+}
+
+// judgeEnd judges the answer that a process has got, if it has.
+func (w *world) judgeEnd(p *Process) {
+	switch {
+	case p.at != ended:
+	case errors.Is(p.err, ErrRejected) && p.met == p.index:
+		w.violate(Innocent, "%s is told that another run is under way, but it is its own record", p.name)
+	case p.err == nil && !slices.Contains(w.results, p.answer):
+		w.violate(Truthful, "%s has the answer %q, which is not recorded", p.name, p.answer)
+	case p.err == nil && p.ran != "" && p.answer != p.ran:
+		w.violate(Truthful, "%s has run and has the answer %q", p.name, p.answer)
+	}
+}
+
+// settle is the end of an execution: all callers are gone, what is left in the
+// network is lost, all leases end, and one more caller comes.
+func (w *world) settle() {
+	r := w.record
+	if r.exists && !r.Status.Finished() {
+		left := w.describe(r)
+		switch {
+		case r.Status == persistence.StatusPartial && len(r.Steps) > 0:
+		case r.LeaseUntil.IsZero():
+			w.violate(Bounded, "%s is left", left)
+		case r.LeaseUntil.After(w.now().Add(callTimeout + 2*Allowance)):
+			w.violate(Bounded, "%s is left, for longer than any lease", left)
+		case w.faultsLeft == w.bounds.Faults && w.passesLeft == w.bounds.Passes:
+			w.violate(Bounded, "%s is left though nothing went wrong", left)
+		}
+		if end := r.LeaseUntil.Add(time.Millisecond); end.After(w.now()) {
+			w.sleepUntil(end)
+		}
+	}
+	last := w.add(0)
+	w.start(last)
+	for !last.over() {
+		switch last.at {
+		case asking:
+			w.apply(last)
+		case hearing:
+			w.resume(last, arrived)
+		case running:
+			w.resume(last, returns)
+		}
+	}
+	replays := r.exists && r.Status.Finished() && !r.Expired(w.now())
+	switch {
+	case last.err != nil:
+		w.violate(Live, "the last caller gets %v", last.err)
+	case replays && (last.ran != "" || last.answer != string(r.Result)):
+		w.violate(Live, "the last caller gets %q instead of the recorded %q", last.answer, r.Result)
+	}
+}

@@ -1,0 +1,155 @@
+package explore
+
+import (
+	"encoding/binary"
+	"fmt"
+	"hash/maphash"
+	"maps"
+	"slices"
+	"strconv"
+	"time"
+
+	"github.com/ikkai-go/idempotency/persistence"
+)
+
+var seed = maphash.MakeSeed()
+
+// event is something that a process has seen. Its code is deterministic, so two
+// processes that have seen the same events are in the same state.
+type event struct {
+	signal signal
+	at     time.Time
+	reply  reply // of the request, where it arrived
+}
+
+// reply is all that the reply to a request can depend on: the record that the
+// request left behind.
+type reply struct {
+	changed bool // by the request
+	record  record
+}
+
+// record is what is stored, if anything is.
+type record struct {
+	persistence.Record
+	exists bool
+}
+
+// digest collects what a state consists of. Times count from now, so that
+// states that differ in nothing but the date are one.
+type digest struct {
+	owners map[string]string
+	now    time.Time
+	bytes  []byte
+}
+
+func (d *digest) number(n int) { d.bytes = binary.AppendVarint(d.bytes, int64(n)) }
+
+func (d *digest) text(s string) {
+	d.number(len(s))
+	d.bytes = append(d.bytes, s...)
+}
+
+func (d *digest) flag(b bool) { d.text(strconv.FormatBool(b)) }
+
+func (d *digest) time(t time.Time) {
+	if t.IsZero() {
+		d.text("never")
+		return
+	}
+	d.number(int(t.Sub(d.now)))
+}
+
+func (d *digest) record(r record) {
+	d.flag(r.exists)
+	if !r.exists {
+		return
+	}
+	d.text(string(r.Status))
+	d.text(d.owners[r.Owner])
+	d.time(r.LeaseUntil)
+	d.time(r.ExpiresAt)
+	d.text(string(r.Result))
+	d.flag(r.ResultOmitted)
+	d.number(r.Attempt)
+	d.number(len(r.Steps))
+	for _, name := range slices.Sorted(maps.Keys(r.Steps)) {
+		d.text(name)
+		d.text(string(r.Steps[name]))
+	}
+}
+
+func (d *digest) past(events []event) {
+	d.number(len(events))
+	for _, e := range events {
+		d.number(int(e.signal))
+		d.time(e.at)
+		d.flag(e.reply.changed)
+		d.record(e.reply.record)
+	}
+}
+
+// state is a digest of everything that the future depends on.
+func (w *world) state() uint64 {
+	d := digest{owners: w.owners, now: w.now()}
+	d.record(w.record)
+	d.number(w.faultsLeft)
+	d.number(w.passesLeft)
+	d.number(w.author)
+	d.number(w.holder)
+	d.number(w.urgent)
+	if w.bounds.Once {
+		d.time(w.ranUntil)
+	}
+	d.number(len(w.results))
+	for _, result := range w.results {
+		d.text(result)
+	}
+	for _, p := range w.processes {
+		if p.over() {
+			d.number(int(dead))
+			continue
+		}
+		d.number(int(p.at))
+		d.number(p.met)
+		d.past(p.past)
+		if p.at == asking || p.at == hearing {
+			d.flag(*p.request.applied)
+		}
+		if p.at == hearing {
+			d.flag(p.request.reply.changed)
+			d.record(p.request.reply.record)
+		}
+	}
+	strays := make([]string, len(w.network))
+	for i, s := range w.network {
+		one := digest{owners: w.owners, now: d.now}
+		one.number(s.from.index)
+		one.flag(*s.request.applied)
+		one.past(s.request.past)
+		strays[i] = string(one.bytes)
+	}
+	slices.Sort(strays) // where they come from is all the same
+	for _, s := range strays {
+		d.text(s)
+	}
+	return maphash.Bytes(seed, d.bytes)
+}
+
+// describe is a record in words.
+func (w *world) describe(r record) string {
+	if !r.exists {
+		return "no record"
+	}
+	text := fmt.Sprintf("a %s record", r.Status)
+	if name := w.owners[r.Owner]; name != "" {
+		text += " of " + name
+	}
+	if !r.LeaseUntil.IsZero() {
+		text += fmt.Sprintf(" with a lease until %v", r.LeaseUntil.Sub(w.base))
+	}
+	if len(r.Result) > 0 {
+		text += fmt.Sprintf(" with %q", r.Result)
+	}
+	return text
+}

@@ -1,0 +1,35 @@
+package explore
+
+import (
+	"context"
+	"time"
+
+	"github.com/ikkai-go/idempotency/persistence"
+)
+
+// System is a table and the protocol of the callers that share it.
+type System struct {
+	// Name for the report.
+	Name string
+	// Open makes an empty table: one for each worker that explores, outside of any
+	// bubble.
+	Open func() (Table, error)
+}
+
+// Table is where the record of the callers' key is kept.
+type Table interface {
+	// Reset empties the table.
+	Reset()
+	// Record returns what is stored, in the words of this library.
+	Record() (persistence.Record, bool)
+	// RemoveExpired does what the table's TTL does at now.
+	RemoveExpired(now time.Time)
+	// Connect returns the protocol that a process follows. Whatever it asks of the
+	// table has to go through [Ask].
+	Connect(p *Process) (Protocol, error)
+}
+
+// Protocol takes one call through an idempotency protocol. run is what must not
+// happen twice. The error of a caller that is turned away because another run is
+// under way wraps [ErrRejected].
+type Protocol func(ctx context.Context, run func(context.Context) (string, error)) (string, error)
