@@ -43,19 +43,25 @@ type Environment struct {
 // else, so that the user's own AWS settings stay out of it. What the emulator and
 // the function print goes to the file log. The caller stops the environment.
 func Start(ctx context.Context, emulator string, f Function, log string) (*Environment, error) {
-	events, runtime, err := freeAddresses(ctx)
-	if err != nil {
-		return nil, err
-	}
 	printed, err := os.Create(log)
 	if err != nil {
 		return nil, err
 	}
 	defer printed.Close() // the process has it by then
+	events, err := reserve(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer events.release() // the emulator listens there by then
+	runtime, err := reserve(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer runtime.release()
 	// Not ended by ctx but by Stop, in order.
 	command := exec.CommandContext(context.WithoutCancel(ctx), emulator, //nolint:gosec // built by this module
-		"--runtime-interface-emulator-address", events,
-		"--runtime-api-address", runtime,
+		"--runtime-interface-emulator-address", events.address,
+		"--runtime-api-address", runtime.address,
 		"--log-level", "warn",
 		f.Binary)
 	command.Env = f.environ()
@@ -65,7 +71,7 @@ func Start(ctx context.Context, emulator string, f Function, log string) (*Envir
 		return nil, fmt.Errorf("start the emulator: %w", err)
 	}
 	e := &Environment{
-		URL:     "http://" + events + "/2015-03-31/functions/function/invocations",
+		URL:     "http://" + events.address + "/2015-03-31/functions/function/invocations",
 		Timeout: f.Timeout,
 		process: command.Process,
 		ended:   make(chan struct{}),
@@ -74,8 +80,10 @@ func Start(ctx context.Context, emulator string, f Function, log string) (*Envir
 		defer close(e.ended)
 		_ = command.Wait() // how it ended is of no interest; that it did is
 	}()
-	if err := e.listening(ctx, events); err != nil {
-		return nil, errors.Join(fmt.Errorf("start the emulator: %w (log: %s)", err, log), e.Stop())
+	for _, address := range []string{events.address, runtime.address} {
+		if err := e.listening(ctx, address); err != nil {
+			return nil, errors.Join(fmt.Errorf("start the emulator: %w (log: %s)", err, log), e.Stop())
+		}
 	}
 	return e, nil
 }
@@ -91,23 +99,9 @@ func (f Function) environ() []string {
 	return environ
 }
 
-// freeAddresses returns two loopback addresses with ports that are free. The
-// emulator has no way to choose its ports by itself.
-func freeAddresses(ctx context.Context) (first, second string, err error) {
-	var config net.ListenConfig
-	var addresses [2]string
-	for i := range addresses {
-		listener, err := config.Listen(ctx, "tcp", "127.0.0.1:0")
-		if err != nil {
-			return "", "", err
-		}
-		defer listener.Close() // only after both are known to differ
-		addresses[i] = listener.Addr().String()
-	}
-	return addresses[0], addresses[1], nil
-}
-
-// listening waits until the emulator takes connections.
+// listening waits until the emulator takes connections at one of its addresses. It
+// does not see to that itself: a function that starts fast enough finds nobody at
+// the runtime's address, and dies of it.
 func (e *Environment) listening(ctx context.Context, address string) error {
 	ctx, cancel := context.WithTimeout(ctx, 10*time.Second)
 	defer cancel()

@@ -1,12 +1,15 @@
 package rie
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"io"
+	"net"
 	"net/http"
 	"os"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strings"
 	"testing"
@@ -20,19 +23,35 @@ func TestMain(m *testing.M) {
 	if !slices.Contains(os.Args, "--runtime-interface-emulator-address") {
 		os.Exit(m.Run())
 	}
-	if os.Getenv("BROKEN") != "" {
-		fmt.Println("out of order")
-		os.Exit(1)
+	events, runtimeAPI, function := os.Args[2], os.Args[4], os.Args[len(os.Args)-1]
+	var config net.ListenConfig
+	if os.Getenv("BREAKS") == "at once" {
+		fail("out of order")
 	}
-	address, function := os.Args[2], os.Args[len(os.Args)-1]
-	_ = http.ListenAndServe(address, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+	atEvents, err := config.Listen(context.Background(), "tcp", events)
+	if err != nil {
+		fail(err)
+	}
+	if os.Getenv("BREAKS") == "before the runtime's address" {
+		_, _ = atEvents.Accept()
+		fail("out of order")
+	}
+	if _, err := config.Listen(context.Background(), "tcp", runtimeAPI); err != nil {
+		fail(err)
+	}
+	fail(http.Serve(atEvents, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		event, err := io.ReadAll(r.Body)
 		if err != nil {
 			panic(err)
 		}
 		environ := slices.Sorted(slices.Values(os.Environ()))
 		_ = json.NewEncoder(w).Encode(played{string(event), function, environ})
-	}))
+	})))
+}
+
+func fail(why any) {
+	fmt.Println(why)
+	os.Exit(1)
 }
 
 // played is what the emulator played by this program answers.
@@ -90,11 +109,40 @@ func TestAStoppedEnvironmentTakesNoEvents(t *testing.T) {
 }
 
 func TestAnEmulatorThatEndsIsReportedWithItsLog(t *testing.T) {
-	_, log, err := start(t, map[string]string{"BROKEN": "yes"})
-	if err == nil || !strings.Contains(err.Error(), "has ended") || !strings.Contains(err.Error(), log) {
-		t.Fatalf("the error is %v, want one that says so and names %s", err, log)
+	for _, when := range []string{"at once", "before the runtime's address"} {
+		t.Run(when, func(t *testing.T) {
+			_, log, err := start(t, map[string]string{"BREAKS": when})
+			if err == nil || !strings.Contains(err.Error(), "has ended") || !strings.Contains(err.Error(), log) {
+				t.Fatalf("the error is %v, want one that says so and names %s", err, log)
+			}
+			if printed, err := os.ReadFile(log); string(printed) != "out of order\n" {
+				t.Errorf("the log holds %q, %v", printed, err)
+			}
+		})
 	}
-	if printed, err := os.ReadFile(log); string(printed) != "out of order\n" {
-		t.Errorf("the log holds %q, %v", printed, err)
+}
+
+func TestTheEmulatorsPortsAreGivenToNobodyElse(t *testing.T) {
+	if runtime.GOOS != "linux" {
+		t.Skip("only Linux keeps ports")
+	}
+	kept := map[string]bool{}
+	for range 200 {
+		r, err := reserve(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer r.release()
+		if kept[r.address] {
+			t.Fatalf("%s is given twice", r.address)
+		}
+		kept[r.address] = true
+	}
+	for address := range kept {
+		listener, err := new(net.ListenConfig).Listen(t.Context(), "tcp", address)
+		if err != nil {
+			t.Fatalf("the emulator does not get it either: %v", err)
+		}
+		listener.Close()
 	}
 }
