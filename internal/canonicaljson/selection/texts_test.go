@@ -25,7 +25,7 @@ func TestMemoryDoesNotGrowWithThePayload(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		const size = 1 << 20
+		const size = 256 << 10
 		payload := []byte(c.payload(strings.Repeat("a", size)))
 		// The least of some runs: now and then a pool is emptied, by the race detector
 		// also on purpose.

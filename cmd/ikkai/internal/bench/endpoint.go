@@ -55,7 +55,7 @@ func startServing(ctx context.Context) (url string, stop func() error, err error
 	if err != nil {
 		return "", nil, err
 	}
-	process := exec.CommandContext(ctx, program, "bench", "-serve")
+	process := exec.CommandContext(ctx, program, "bench", "-serve") //nolint:gosec // the program is this one
 	process.Stderr = os.Stderr
 	in, err := process.StdinPipe()
 	if err != nil {
