@@ -10,7 +10,7 @@ import (
 )
 
 var (
-	simulatedSeeds = flag.Uint64("seeds", 150, "how many seeds the simulation runs")
+	simulatedSeeds = flag.Uint64("seeds", 100, "how many seeds the simulation runs")
 	simulatedSeed  = flag.Uint64("seed", 0, "the one seed that the simulation replays, line by line")
 )
 

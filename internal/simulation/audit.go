@@ -3,6 +3,8 @@ package simulation
 import (
 	"context"
 	"fmt"
+	"maps"
+	"slices"
 	"sync"
 	"time"
 
@@ -35,7 +37,7 @@ func (w *world) audit(i *invocation) {
 	a.table[i.key] = is
 	if !same(was.Record, is.Record) {
 		w.say(i.name, "the record is now %s", show(is.Record))
-		w.judge(i, was.Record, is.Record)
+		w.judge(i, was, is)
 	}
 }
 
@@ -48,23 +50,28 @@ func (w *world) read(key string) persistence.Record {
 	return record
 }
 
-func (w *world) judge(i *invocation, was, is persistence.Record) {
-	clock := i.process.clock()
+// judge says what is wrong with a change that the invocation has made.
+func (w *world) judge(i *invocation, was, is audited) {
+	clock, config := i.process.clock(), i.operation.config
 	running := was.Status == persistence.StatusProcessing
 	runs := is.Status == persistence.StatusProcessing
 	switch {
 	case was.Status.Finished() && !past(was.ExpiresAt, clock, time.Second):
-		w.broken(Final, "%s changes %s", i.name, show(was))
+		w.broken(Final, "%s changes %s", i.name, show(was.Record))
 	case running && runs && !past(was.LeaseUntil, clock, time.Millisecond):
-		w.broken(OwnersOnly, "%s takes over %s", i.name, show(was))
+		w.broken(OwnersOnly, "%s takes over %s before its lease ends", i.name, show(was.Record))
+	case running && runs && is.Attempt > 1 && config.OnEndedLease == persistence.RefuseUnknown:
+		w.broken(OwnersOnly, "%s takes over %s, whose outcome is unknown", i.name, show(was.Record))
+	case running && runs && is.Attempt > 1 && is.amount != was.amount:
+		w.broken(OwnersOnly, "%s takes over %s, which is of another payload", i.name, show(was.Record))
 	case running && !runs && was.Owner != i.owner:
-		w.broken(OwnersOnly, "%s settles what is not its own, %s", i.name, show(was))
+		w.broken(OwnersOnly, "%s settles what is not its own, %s", i.name, show(was.Record))
 	}
 	if limit := clock.Add(i.operation.longestLease()); runs && (is.LeaseUntil.IsZero() || is.LeaseUntil.After(limit)) {
-		w.broken(Bounded, "%s locks the key with %s", i.name, show(is))
+		w.broken(Bounded, "%s locks the key with %s", i.name, show(is.Record))
 	}
 	if is.Status.Finished() {
-		w.record(i, is)
+		w.record(i, is.Record)
 	}
 }
 
@@ -76,7 +83,8 @@ func (w *world) sweep() {
 	if w.db.RemoveExpired(time.Now()) == 0 {
 		return
 	}
-	for key, was := range a.table {
+	for _, key := range slices.Sorted(maps.Keys(a.table)) {
+		was := a.table[key]
 		if was.Status == "" || w.read(key).Status != "" {
 			continue
 		}

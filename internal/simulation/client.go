@@ -43,6 +43,7 @@ func (c *client) order(op operation) order {
 func (c *client) request(at int, o order) {
 	w := c.world
 	for range patience {
+		comeBack := between(c.dice, 0, pick(c.dice, 100*time.Millisecond, 3*time.Second))
 		answers := pick(c.dice, c.environments...).warm().invoke(at, o)
 		giveUp := time.NewTimer(w.distinct(between(c.dice, time.Second, 20*time.Second)))
 		select {
@@ -51,11 +52,14 @@ func (c *client) request(at int, o order) {
 			if a.final() {
 				return
 			}
+			if busy, ok := errors.AsType[*idempotent.InProgressError](a.err); ok {
+				comeBack = busy.RetryAfter + between(c.dice, 0, 20*time.Millisecond)
+			}
 		case <-giveUp.C:
 			w.say(c.name, "gives up on this one")
 			w.count(givenUp)
 		}
-		w.sleep(between(c.dice, 0, pick(c.dice, 100*time.Millisecond, 3*time.Second)))
+		w.sleep(comeBack)
 	}
 	w.broken(Open, "%s has no answer after %d calls", c.name, patience)
 }

@@ -25,8 +25,8 @@ func TestAFlawIsFound(t *testing.T) {
 		breaks []simulation.Rule
 	}{
 		"acquires without a condition":     {onRequests(careless{put: true}), []simulation.Rule{simulation.Alone, simulation.Final}},
-		"takes over without a condition":   {onRequests(careless{takeOver: true}), []simulation.Rule{simulation.Alone, simulation.Final}},
-		"completes without a condition":    {onRequests(careless{complete: true}), []simulation.Rule{simulation.OwnersOnly, simulation.Final}},
+		"takes over without a condition":   {onRequests(careless{takeOver: true}), []simulation.Rule{simulation.Alone}},
+		"completes without a condition":    {onRequests(careless{complete: true}), []simulation.Rule{simulation.OwnersOnly}},
 		"releases without a condition":     {onRequests(careless{release: true}), []simulation.Rule{simulation.Alone, simulation.Final}},
 		"deletes where it is turned away":  {onStore(func(s simulation.Store) simulation.Store { return rude{s} }), []simulation.Rule{simulation.Alone}},
 		"releases what it should complete": {onStore(func(s simulation.Store) simulation.Store { return forgetful{s} }), []simulation.Rule{simulation.Truthful}},
@@ -58,7 +58,11 @@ func TestAFlawIsFound(t *testing.T) {
 }
 
 func onRequests(c careless) simulation.Flaw {
-	return simulation.Flaw{Requests: func(api dynamostore.API) dynamostore.API { c.API = api; return c }}
+	return simulation.Flaw{Requests: func(api dynamostore.API) dynamostore.API {
+		spoilt := c
+		spoilt.API = api
+		return spoilt
+	}}
 }
 
 func onStore(wrap func(simulation.Store) simulation.Store) simulation.Flaw {

@@ -63,9 +63,9 @@ func (w *world) function(ctx context.Context, o order) (receipt, error) {
 	return receipt{Run: r.id, Amount: o.Amount}, nil
 }
 
-// work draws how long a part of the work takes: now and then longer than a lease.
+// work draws how long a part of the work takes: now and then about as long as a lease.
 func (i *invocation) work() time.Duration {
-	if i.world.unlucky(i.dice, i.world.failures/3) {
+	if i.world.unlucky(i.dice, i.world.slowness) {
 		return between(i.dice, time.Second, 12*time.Second)
 	}
 	return between(i.dice, time.Millisecond, 400*time.Millisecond)

@@ -23,6 +23,7 @@ type invocation struct {
 	dice      *rand.Rand
 	called    time.Time
 	owner     string // of its claim, once it has made one
+	met       string // the owner of the record that the store has shown it last
 }
 
 type invocationKey struct{}
@@ -116,6 +117,10 @@ func (i *invocation) check(a answer) {
 	}
 	permanent, failed := errors.AsType[*idempotent.PermanentError](a.err)
 	switch {
+	case errors.Is(a.err, idempotent.ErrInProgress) && i.met == i.owner:
+		w.broken(Open, "%s is turned away by its own record", i.name)
+	case errors.Is(a.err, idempotent.ErrLeaseLost) && w.stands(i.key).Owner == i.owner:
+		w.broken(OwnersOnly, "%s is told that it has lost its own record", i.name)
 	case a.err == nil:
 		w.verify(i, a.Run, persistence.StatusCompleted)
 	case failed && permanent.Err == nil: // from the record

@@ -32,7 +32,7 @@ type run struct {
 	// until is when its context ends: the right to run.
 	until  time.Time
 	effect bool
-	ended  bool
+	ended  time.Time // zero while it goes on
 }
 
 func (r *run) String() string { return fmt.Sprintf("run %d by %s", r.id, r.by.name) }
@@ -51,8 +51,11 @@ func (w *world) open(i *invocation, until time.Time) *run {
 	defer l.mu.Unlock()
 	r := &run{id: len(l.runs) + 1, key: i.key, amount: i.order.Amount, by: i, until: until}
 	w.say(i.name, "run %d starts, with the right to run for %v", r.id, time.Until(until))
+	if !time.Now().Before(until) {
+		w.broken(Alone, "%v starts without a right to", r)
+	}
 	for _, other := range l.of[i.key] {
-		if !other.ended && time.Now().Before(other.until) {
+		if other.ended.IsZero() && time.Now().Before(other.until) {
 			w.broken(Alone, "%v starts while %v has %v left", r, other, time.Until(other.until))
 		}
 	}
@@ -77,7 +80,7 @@ func (w *world) enter(r *run) {
 func (w *world) close(r *run) {
 	w.ledger.mu.Lock()
 	defer w.ledger.mu.Unlock()
-	r.ended = true
+	r.ended = time.Now()
 }
 
 // record enters what the table says of a run that is over.
@@ -94,6 +97,9 @@ func (w *world) record(i *invocation, found persistence.Record) {
 	r, of := l.runs[id-1], l.of[i.key]
 	if !r.effect {
 		w.broken(Truthful, "%v is recorded, and has had no effect", r)
+	}
+	if forgotten := r.ended.Add(i.process.ahead + i.operation.config.TTL); found.ExpiresAt.Before(forgotten) {
+		w.broken(Final, "%v is recorded until %v only", r, found.ExpiresAt)
 	}
 	if latest := of[len(of)-1]; latest != r {
 		w.broken(OwnersOnly, "%v is recorded although %v came after it", r, latest)

@@ -28,6 +28,9 @@ func (n network) RoundTrip(r *http.Request) (*http.Response, error) {
 	// request's own. The audit comes before any delay of the reply.
 	w.db.ClearFaults()
 	w.db.Inject(dynamolocal.Fault{Do: dynamolocal.After(func(dynamolocal.Request) { w.audit(i) })})
+	if w.bare {
+		w.db.Inject(dynamolocal.Fault{Do: dynamolocal.OmitItem()})
+	}
 	if faulty {
 		w.db.Inject(dynamolocal.Fault{Do: effect})
 	}

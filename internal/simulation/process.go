@@ -27,6 +27,10 @@ type environment struct {
 	born    int
 }
 
+func (w *world) newEnvironment(name string) *environment {
+	return &environment{world: w, name: name, dice: w.dice(w.id())}
+}
+
 // warm returns the environment's process: a new one if the last has died.
 func (e *environment) warm() *process {
 	e.mu.Lock()
@@ -190,7 +194,7 @@ func (s clocked) Acquire(ctx context.Context, c persistence.Claim) (persistence.
 	c.LeaseUntil = c.LeaseUntil.Add(s.ahead)
 	c.ExpiresAt = s.expiry(c.ExpiresAt)
 	r, err := s.Store.Acquire(ctx, c)
-	return s.seen(r), err
+	return s.seen(ctx, r), err
 }
 
 // Complete implements [persistence.Store].
@@ -202,7 +206,7 @@ func (s clocked) Complete(ctx context.Context, l persistence.Lease, o persistenc
 // Read implements [persistence.Reader].
 func (s clocked) Read(ctx context.Context, key string) (persistence.Record, bool, error) {
 	r, found, err := s.Store.Read(ctx, key)
-	return s.seen(r), found, err
+	return s.seen(ctx, r), found, err
 }
 
 // expiry is in whole seconds by the process's clock.
@@ -210,7 +214,8 @@ func (s clocked) expiry(t time.Time) time.Time {
 	return t.Add(s.ahead + time.Second - time.Nanosecond).Truncate(time.Second)
 }
 
-func (s clocked) seen(r persistence.Record) persistence.Record {
+func (s clocked) seen(ctx context.Context, r persistence.Record) persistence.Record {
+	invocationOf(ctx).met = r.Owner
 	if !r.LeaseUntil.IsZero() {
 		r.LeaseUntil = r.LeaseUntil.Add(-s.ahead)
 	}

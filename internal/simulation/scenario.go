@@ -23,10 +23,12 @@ type scenario struct {
 	// two that end at the same instant the first is a matter of luck.
 	requestTimeout time.Duration
 
-	// The weather, as probabilities.
+	// The weather, mostly as probabilities.
+	bare     bool    // DynamoDB never says which item failed a condition
 	faults   float64 // that something goes wrong with a request to DynamoDB
 	freezes  float64 // that a process freezes at a point where it can
 	deaths   float64 // that it dies there
+	slowness float64 // that a part of the function's work takes about as long as a lease
 	failures float64 // that the function does not simply succeed
 }
 
@@ -58,17 +60,19 @@ func newScenario(seed uint64) scenario {
 	dice := rand.New(rand.NewPCG(seed, 0))
 	s := scenario{
 		seed:           seed,
-		keys:           1 + dice.IntN(3),
+		keys:           pick(dice, 1, 1, 2, 3),
 		environments:   2 + dice.IntN(3),
 		clients:        4 + dice.IntN(4),
 		requests:       4 + dice.IntN(5),
 		requestTimeout: between(dice, 500*time.Millisecond, 2*time.Second),
+		bare:           dice.IntN(4) == 0,
 		faults:         pick(dice, 0.02, 0.1, 0.3, 0.5),
-		freezes:        pick(dice, 0, 0.01, 0.05),
+		freezes:        pick(dice, 0, 0.02, 0.08),
 		deaths:         pick(dice, 0, 0.01, 0.03),
+		slowness:       pick(dice, 0.05, 0.2, 0.4),
 		failures:       pick(dice, 0.1, 0.4, 0.7),
 	}
-	for i := range 1 + dice.IntN(2) {
+	for i := range pick(dice, 1, 1, 2) {
 		s.operations = append(s.operations, newOperation(dice, fmt.Sprint("operation-", i+1)))
 	}
 	return s

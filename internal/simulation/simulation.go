@@ -51,9 +51,9 @@ func Run(t *testing.T, seed uint64, f Flaw) (report Report) {
 // pass lets everything happen.
 func (w *world) pass() {
 	w.say("seed", "%d: faults %v, freezes %v, deaths %v, failures %v", w.seed, w.faults, w.freezes, w.deaths, w.failures)
-	environments := make([]*environment, w.environments)
-	for n := range environments {
-		environments[n] = &environment{world: w, name: fmt.Sprint("env-", n+1), dice: w.dice(w.id())}
+	var environments []*environment
+	for n := range w.environments {
+		environments = append(environments, w.newEnvironment(fmt.Sprint("env-", n+1)))
 	}
 	var clients sync.WaitGroup
 	for n := range w.clients {
@@ -64,7 +64,7 @@ func (w *world) pass() {
 	clients.Wait()
 	w.stopFaults()
 	w.ended.Wait()
-	w.quiet(append(environments, &environment{world: w, name: "env-new", dice: w.dice(w.id())}))
+	w.quiet(append(environments, w.newEnvironment("env-new")))
 }
 
 // sweeps lets the TTL remove what has expired, now and then.
