@@ -1,6 +1,7 @@
 package lincheck
 
 import (
+	"cmp"
 	"fmt"
 	mathrand "math/rand/v2"
 	"os"
@@ -27,10 +28,10 @@ type Options struct {
 	// Turns of each client in a history with all of them. Defaults to 50.
 	Turns int
 	// Histories at least, each with keys of its own; more where a case of the
-	// contract has not occurred yet. Defaults to 10, or to what HistoriesEnv says.
+	// contract has not occurred yet. Defaults to 10; HistoriesEnv overrides it.
 	Histories int
-	// Seed of the first history's dice; the others count on from it. Defaults to
-	// what SeedEnv says, or to a random one.
+	// Seed of the first history's dice; the others count on from it. Defaults to a
+	// random one; SeedEnv overrides it.
 	Seed uint64
 
 	// Clocks of the clients. They differ by default.
@@ -63,19 +64,14 @@ const (
 	OnePerOwner
 )
 
-// The environment variables that defaults are taken from: for another look at a
-// seed, and for a longer search.
+// The environment variables that override options: for another look at a seed,
+// and for a longer search.
 const (
 	SeedEnv      = "LINCHECK_SEED"
 	HistoriesEnv = "LINCHECK_HISTORIES"
 )
 
 func (o Options) withDefaults() (Options, error) {
-	def := func(field *int, value int) {
-		if *field == 0 {
-			*field = value
-		}
-	}
 	var err error
 	if text := os.Getenv(HistoriesEnv); text != "" {
 		if o.Histories, err = strconv.Atoi(text); err != nil || o.Histories < 1 {
@@ -90,10 +86,10 @@ func (o Options) withDefaults() (Options, error) {
 	if o.Seed == 0 {
 		o.Seed = mathrand.Uint64()
 	}
-	def(&o.Clients, 6)
-	def(&o.Keys, 2)
-	def(&o.Turns, 50)
-	def(&o.Histories, 10)
+	o.Clients = cmp.Or(o.Clients, 6)
+	o.Keys = cmp.Or(o.Keys, 2)
+	o.Turns = cmp.Or(o.Turns, 50)
+	o.Histories = cmp.Or(o.Histories, 10)
 	return o, nil
 }
 
