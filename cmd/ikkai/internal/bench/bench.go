@@ -8,7 +8,8 @@ package bench
 
 import (
 	"context"
-	"runtime"
+
+	"github.com/ikkai-go/idempotency/cmd/ikkai/internal/figures"
 )
 
 // Options says what to measure. The zero value measures against the embedded
@@ -24,7 +25,7 @@ type Options struct {
 
 // Report is what was measured.
 type Report struct {
-	Machine Machine `json:"machine"`
+	Machine figures.Machine `json:"machine"`
 	// Endpoint answered the calls.
 	Endpoint string `json:"endpoint"`
 	Rounds   int    `json:"rounds"`
@@ -35,22 +36,13 @@ type Report struct {
 	Keys        []Key  `json:"keys"`
 }
 
-// Machine is where the measuring was done. Its numbers compare with those of no
-// other machine.
-type Machine struct {
-	OS    string `json:"os"`
-	Arch  string `json:"arch"`
-	Cores int    `json:"cores"`
-	Go    string `json:"go"`
-}
-
 // Run measures. It takes less than a minute with the default options.
 func Run(ctx context.Context, options Options) (Report, error) {
 	if options.Rounds <= 0 {
 		options.Rounds = 4000
 	}
 	report := Report{
-		Machine:     Machine{OS: runtime.GOOS, Arch: runtime.GOARCH, Cores: runtime.NumCPU(), Go: runtime.Version()},
+		Machine:     figures.ThisMachine(),
 		Rounds:      options.Rounds,
 		ResultBytes: resultBytes,
 	}

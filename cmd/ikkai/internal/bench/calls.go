@@ -15,6 +15,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
 	"github.com/ikkai-go/idempotency"
+	"github.com/ikkai-go/idempotency/cmd/ikkai/internal/figures"
 	"github.com/ikkai-go/idempotency/idempotent"
 	"github.com/ikkai-go/idempotency/persistence"
 	"github.com/ikkai-go/idempotency/persistence/dynamostore"
@@ -96,9 +97,9 @@ type contest struct {
 	same    *sameRequests
 	toolkit toolkit
 
-	barePutUpdate, samePutUpdate, firstRun latencies
-	bareFailing, sameFailing, replay       latencies
-	cached                                 latencies
+	barePutUpdate, samePutUpdate, firstRun figures.Durations
+	bareFailing, sameFailing, replay       figures.Durations
+	cached                                 figures.Durations
 }
 
 func (c *contest) reset() {
@@ -134,7 +135,7 @@ func (c *contest) round(ctx context.Context, n int) error {
 
 // turn is one call and where its duration goes.
 type turn struct {
-	to   *latencies
+	to   *figures.Durations
 	call func() error
 }
 
@@ -152,8 +153,8 @@ func byTurns(n int, turns ...turn) error {
 }
 
 func (c *contest) calls() []Call {
-	call := func(name string, requests int, l latencies) Call {
-		return Call{Name: name, Requests: requests, P50: l.quantile(0.50), P99: l.quantile(0.99)}
+	call := func(name string, requests int, l figures.Durations) Call {
+		return Call{Name: name, Requests: requests, P50: l.Quantile(0.50), P99: l.Quantile(0.99)}
 	}
 	bare, failing := call("bare PutItem + UpdateItem", 2, c.barePutUpdate), call("bare PutItem that fails", 1, c.bareFailing)
 	same, sameFailing := call("toolkit's requests sent by hand", 2, c.samePutUpdate), call("toolkit's request sent by hand", 1, c.sameFailing)

@@ -4,6 +4,7 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/ikkai-go/idempotency/cmd/ikkai/internal/figures"
 	"github.com/ikkai-go/idempotency/internal/dynamolocal"
 )
 
@@ -51,7 +52,7 @@ func TestARoundSendsWhatItsReportSays(t *testing.T) {
 func TestWhoBeginsChanges(t *testing.T) {
 	var order []string
 	named := func(name string) turn {
-		return turn{new(latencies), func() error { order = append(order, name); return nil }}
+		return turn{new(figures.Durations), func() error { order = append(order, name); return nil }}
 	}
 	for n := range 3 {
 		if err := byTurns(n, named("a"), named("b"), named("c")); err != nil {

@@ -7,10 +7,12 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/ikkai-go/idempotency/cmd/ikkai/internal/figures"
 )
 
 var sample = Report{
-	Machine:     Machine{OS: "linux", Arch: "arm64", Cores: 4, Go: "go1.26"},
+	Machine:     figures.Machine{OS: "linux", Arch: "arm64", Cores: 4, Go: "go1.26"},
 	Endpoint:    "an endpoint",
 	Rounds:      10,
 	ResultBytes: 1 << 10,
