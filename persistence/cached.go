@@ -36,6 +36,7 @@ type Cached struct {
 	recent  list.List // of Record; the most recently used in front
 	entries map[string]*list.Element
 	bytes   int
+	running map[string]string // keys to the owners that have not tried to complete yet
 }
 
 // NewCached returns a cache in front of a store.
@@ -46,7 +47,7 @@ func NewCached(store Store, limits CacheLimits) *Cached {
 	if limits.Bytes <= 0 {
 		limits.Bytes = 8 << 20
 	}
-	return &Cached{store: store, limits: limits, entries: make(map[string]*list.Element)}
+	return &Cached{store: store, limits: limits, entries: make(map[string]*list.Element), running: make(map[string]string)}
 }
 
 var (
@@ -63,24 +64,29 @@ func (c *Cached) Acquire(ctx context.Context, claim Claim) (Record, error) {
 	r, err := c.store.Acquire(ctx, claim)
 	if err == nil {
 		c.remember(r)
+		c.begin(claim, r)
 	}
 	return r, err
 }
 
 // Complete implements [Store].
 func (c *Cached) Complete(ctx context.Context, l Lease, o Outcome) error {
-	if err := c.store.Complete(ctx, l, o); err != nil {
-		return err
-	}
-	// Of two outcomes of one owner the store keeps the first, without an error.
-	if first, hit := c.recall(l.Key); !hit || first.Owner != l.Owner {
+	// Of two outcomes of one owner the store keeps the first, without an error. So
+	// only the first try says what is stored; a try that failed may have been
+	// applied.
+	first := c.end(l)
+	err := c.store.Complete(ctx, l, o)
+	if err == nil && first {
 		c.remember(o.Of(l))
 	}
-	return nil
+	return err
 }
 
 // Release implements [Store].
-func (c *Cached) Release(ctx context.Context, l Lease) error { return c.store.Release(ctx, l) }
+func (c *Cached) Release(ctx context.Context, l Lease) error {
+	c.end(l)
+	return c.store.Release(ctx, l)
+}
 
 // Checkpoint implements [Checkpointer]; it fails with an error that wraps
 // [errors.ErrUnsupported] where the store behind has no checkpoints.
@@ -107,6 +113,34 @@ func (c *Cached) Read(ctx context.Context, key string) (Record, bool, error) {
 		c.remember(r)
 	}
 	return r, found, err
+}
+
+// begin notes who owns a record that has just been acquired. Owners who never end
+// make room for others.
+func (c *Cached) begin(claim Claim, r Record) {
+	if r.Owner != claim.Owner || r.Status != StatusProcessing {
+		return
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for key := range c.running {
+		if len(c.running) < c.limits.Records {
+			break
+		}
+		delete(c.running, key)
+	}
+	c.running[r.Key] = r.Owner
+}
+
+// end tells whether the owner has been seen to begin, and ends for the first time.
+func (c *Cached) end(l Lease) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	first := c.running[l.Key] == l.Owner
+	if first {
+		delete(c.running, l.Key)
+	}
+	return first
 }
 
 func (c *Cached) recall(key string) (Record, bool) {

@@ -225,6 +225,47 @@ func TestCachedRemembersNoOutcomeThatTheStoreRefused(t *testing.T) {
 	}
 }
 
+// Found by internal/lincheck. Of two outcomes of one owner the store keeps the
+// first, and the cache may have forgotten which that was.
+func TestCachedRemembersNoSecondOutcomeOfAnOwner(t *testing.T) {
+	forget := func(t *testing.T, c *persistence.Cached, _ *table, l persistence.Lease) {
+		if err := c.Complete(t.Context(), l, paid("first")); err != nil {
+			t.Fatal(err)
+		}
+		other := acquire(t, c, claim("refund", "somebody", noon))
+		if err := c.Complete(t.Context(), other.Lease(), paid("other")); err != nil {
+			t.Fatal(err)
+		}
+	}
+	miss := func(t *testing.T, c *persistence.Cached, s *table, l persistence.Lease) {
+		if err := s.Memory.Complete(t.Context(), l, paid("first")); err != nil {
+			t.Fatal(err)
+		}
+		s.down = &persistence.Fault{Op: "complete", Retryable: true, Err: errors.New("the reply is lost")}
+		if err := c.Complete(t.Context(), l, paid("first")); err == nil {
+			t.Fatal("complete: want an error, got none")
+		}
+		s.down = nil
+	}
+	for name, first := range map[string]func(*testing.T, *persistence.Cached, *table, persistence.Lease){
+		"the first was dropped":           forget,
+		"the reply to the first was lost": miss,
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := &table{Memory: persistence.NewMemory()}
+			c := persistence.NewCached(s, persistence.CacheLimits{Records: 1})
+			l := acquire(t, c, claim("payment", "owner", noon)).Lease()
+			first(t, c, s, l)
+			if err := c.Complete(t.Context(), l, paid("second")); err != nil {
+				t.Fatal(err)
+			}
+			if got := acquire(t, c, claim("payment", "duplicate", noon)); string(got.Result) != "first" {
+				t.Errorf("replayed %q, the store has \"first\"", got.Result)
+			}
+		})
+	}
+}
+
 func TestAnExpiredHitGoesToTheStoreAndIsForgotten(t *testing.T) {
 	s := &table{Memory: persistence.NewMemory()}
 	c := persistence.NewCached(s, persistence.CacheLimits{})

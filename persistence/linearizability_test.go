@@ -59,7 +59,7 @@ func (f fleet) Read(ctx context.Context, key string) (persistence.Record, bool, 
 // what has expired and was replaced.
 func TestCachedIsLinearizableWhereClocksAgree(t *testing.T) {
 	options := lincheck.Options{
-		Clocks: lincheck.Agreeing, Outcomes: lincheck.OnePerOwner,
+		Clocks:   lincheck.Agreeing,
 		Acquires: lincheck.Outcome, Reads: lincheck.FormerOutcome,
 	}
 	t.Run("one environment", func(t *testing.T) {
@@ -75,7 +75,6 @@ func TestCachedIsLinearizableWhereClocksAgree(t *testing.T) {
 // that the key has had, and one that has not expired by the caller's clock.
 func TestCachedReplaysWhatHasBeenWhereClocksDiffer(t *testing.T) {
 	options := lincheck.Options{
-		Outcomes: lincheck.OnePerOwner,
 		Acquires: lincheck.FormerOutcome, Reads: lincheck.FormerOutcome,
 	}
 	t.Run("one environment", func(t *testing.T) {

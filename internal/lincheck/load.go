@@ -68,10 +68,9 @@ type client struct {
 
 // holding is what a client knows of its last claim of a key.
 type holding struct {
-	lease   persistence.Lease
-	outcome *persistence.Outcome // of the first try to complete
-	last    call                 // that was about the lease: every call may be repeated
-	over    bool                 // as far as the client knows, there is nothing left to write
+	lease persistence.Lease
+	last  call // that was about the lease: every call may be repeated
+	over  bool // as far as the client knows, there is nothing left to write
 }
 
 func newClient(r *round, number int, seed uint64) *client {
@@ -123,8 +122,6 @@ func (c *client) choose(key string) call {
 		return checkpoint{h.lease, step, fmt.Sprintf("%s by %s", step, h.lease.Owner)}
 	case n < 12:
 		return release{h.lease}
-	case h.outcome != nil && c.options.Outcomes == OnePerOwner:
-		return completion{h.lease, *h.outcome}
 	default:
 		return completion{h.lease, c.newOutcome(h.lease)}
 	}
@@ -211,9 +208,6 @@ func (c *client) learn(key string, made call, a answer) {
 			h.lease.Steps = steps
 		}
 	case completion:
-		if h.outcome == nil {
-			h.outcome = &made.outcome
-		}
 		h.over = h.over || answered
 	case release:
 		h.over = h.over || answered

@@ -36,8 +36,6 @@ type Options struct {
 
 	// Clocks of the clients. They differ by default.
 	Clocks Clocks
-	// Outcomes that an owner completes with. Any by default.
-	Outcomes Outcomes
 	// Acquires and Reads say how faithfully these show a record. Exact by default.
 	Acquires, Reads Fidelity
 }
@@ -52,16 +50,6 @@ const (
 	// used in a call that ended before. Claims are not repeated then: they would
 	// come with an old reading.
 	Agreeing
-)
-
-// Outcomes says whether an owner that completes again may do so differently.
-type Outcomes int
-
-const (
-	// AnyPerOwner has owners come with another outcome, which must not replace the first.
-	AnyPerOwner Outcomes = iota
-	// OnePerOwner has them come with the same one.
-	OnePerOwner
 )
 
 // The environment variables that override options: for another look at a seed,
