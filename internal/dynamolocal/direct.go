@@ -11,8 +11,9 @@ import (
 )
 
 // Direct is the database without a wire: the calls on one item with the SDK's types, carried out in the caller's
-// goroutine. There are no retries, no faults and no log. It is for programs that send very many requests, such as a
-// search through all interleavings of some callers.
+// goroutine. It is for programs that send very many requests, such as a search through all interleavings of some
+// callers. There are no retries, no faults and no log; consumed capacity is not told, and legacy parameters are not
+// looked at.
 type Direct struct{ db *DB }
 
 // Direct returns the database without a wire.

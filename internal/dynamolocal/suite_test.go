@@ -39,7 +39,7 @@ type endpoint struct {
 }
 
 func TestTheEmbeddedDatabaseBehavesInProcess(t *testing.T) {
-	runSuite(t, New().Client())
+	runSuite(t, New().Client(), behaviours)
 }
 
 func TestTheEmbeddedDatabaseBehavesOverHTTP(t *testing.T) {
@@ -48,7 +48,7 @@ func TestTheEmbeddedDatabaseBehavesOverHTTP(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer stop()
-	runSuite(t, clientOf(url))
+	runSuite(t, clientOf(url), behaviours)
 }
 
 func TestTheEndpointBehavesLikeTheEmbeddedDatabase(t *testing.T) {
@@ -93,9 +93,9 @@ func TestEveryKnownDifferenceIsABehaviour(t *testing.T) {
 	}
 }
 
-func runSuite(t *testing.T, client *dynamodb.Client) {
+func runSuite(t *testing.T, client *dynamodb.Client, suite []behaviour) {
 	at := newEndpoint(t, client)
-	for _, b := range behaviours {
+	for _, b := range suite {
 		t.Run(b.name, func(t *testing.T) {
 			if err := b.run(t.Context(), at); err != nil {
 				t.Error(err)

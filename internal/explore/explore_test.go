@@ -2,8 +2,12 @@ package explore_test
 
 import (
 	"flag"
+	"fmt"
 	"maps"
+	"os"
+	"path/filepath"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -62,13 +66,38 @@ func TestEveryInterleavingKeepsThePromises(t *testing.T) {
 	if !known {
 		t.Fatalf("-explore=%s is none of %q", *extent, slices.Sorted(maps.Keys(explorations)))
 	}
+	sheet := guarantees(t)
 	for _, e := range chosen {
 		report := Run(t, e.system, e.bounds)
 		report.Write(t.Output())
 		if len(report.Violations) > 0 {
 			t.Errorf("%s breaks promises", e.system.Name)
 		}
+		if row := rowOf(report); *extent == "full" && !strings.Contains(sheet, row) {
+			t.Errorf("the guarantee sheet lacks the row\n%s", row)
+		}
 	}
+}
+
+// guarantees is the page that tells what is found here.
+func guarantees(t *testing.T) string {
+	t.Helper()
+	page, err := os.ReadFile(filepath.Join("..", "..", "docs", "guarantees.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(page)
+}
+
+// rowOf is the page's row of an exploration.
+func rowOf(r Report) string {
+	notes := ""
+	if b := r.Bounds; b.Boundaries {
+		notes = "also the last instant of every lease and record"
+	} else if len(b.Skews) > 0 {
+		notes = fmt.Sprintf("the second clock is off by %v", b.Skews[1])
+	}
+	return fmt.Sprintf("| %s | %d | %d | %d | %s | %d |", r.System, r.Bounds.Callers, r.Bounds.Faults, r.Bounds.Passes, notes, r.States)
 }
 
 // Without what a promise rests on, it does not hold, and the explorer sees it.
@@ -78,15 +107,27 @@ func TestEveryAssumptionIsNeeded(t *testing.T) {
 		bounds Bounds
 		broken Promise
 		steps  int
+		told   string // in the guarantee sheet
 	}{
 		"clocks within the allowance": {
-			OnDynamoDB(plain), Bounds{Callers: 2, Passes: 1, Skews: []time.Duration{0, 2 * Allowance}}, Alone, 9,
+			OnDynamoDB(plain), Bounds{Callers: 2, Passes: 1, Skews: []time.Duration{0, 2 * Allowance}},
+			Alone, 9, "with a clock 2 s ahead, broken in 9 steps",
+		},
+		"clocks within the allowance, for results": {
+			OnDynamoDB(plain), Bounds{Callers: 2, Passes: 1, Skews: []time.Duration{0, 2 * Allowance}},
+			Stable, 8, "with a clock 2 s ahead it is gone that much early: 8 steps",
 		},
 		"a store that is reached, or no run": {
-			OnDynamoDB(idempotent.Config{OnStoreFault: idempotent.FailOpen}), Bounds{Callers: 1, Faults: 2}, Fenced, 3,
+			OnDynamoDB(idempotent.Config{OnStoreFault: idempotent.FailOpen}), Bounds{Callers: 1, Faults: 2},
+			Fenced, 3, "with `FailOpen` and a store that can't be reached, broken in 3 steps",
+		},
+		"a store that is reached, or no answer": {
+			OnDynamoDB(idempotent.Config{OnStoreFault: idempotent.FailOpen}), Bounds{Callers: 1, Faults: 2},
+			Truthful, 5, "with `FailOpen`, broken in 5 steps",
 		},
 		"an effect that comes and goes with its record": {
-			OnDynamoDB(plain), Bounds{Callers: 2, Passes: 1, Once: true}, Once, 9,
+			OnDynamoDB(plain), Bounds{Callers: 2, Passes: 1, Once: true},
+			Once, 9, " 9. B gets the reply to its UpdateItem\n```",
 		},
 	}
 	for name, test := range tests {
@@ -102,6 +143,9 @@ func TestEveryAssumptionIsNeeded(t *testing.T) {
 			}
 			if steps != test.steps {
 				t.Errorf("%q is broken in %d steps, want %d", test.broken, steps, test.steps)
+			}
+			if !strings.Contains(guarantees(t), test.told) {
+				t.Errorf("the guarantee sheet does not say %q", test.told)
 			}
 		})
 	}
@@ -123,6 +167,9 @@ func TestPowertoolsProtocolBreaksPromises(t *testing.T) {
 			t.Errorf("%q holds", promise)
 		case report.Bounds.Shortest && got[promise] != steps:
 			t.Errorf("%q is broken in %d steps, want %d", promise, got[promise], steps)
+		}
+		if row := fmt.Sprintf("| %s | holds | broken in %d steps |", promise, steps); !strings.Contains(guarantees(t), row) {
+			t.Errorf("the guarantee sheet lacks the row\n%s", row)
 		}
 	}
 }

@@ -20,7 +20,11 @@ const (
 // OnDynamoDB is this library on the embedded DynamoDB: the engine, the store with its
 // conditional writes, and the conditions as DynamoDB evaluates them.
 func OnDynamoDB(config idempotent.Config) System {
-	return onDynamoDB("ikkai on DynamoDB", config, func(w wire) dynamostore.API { return w })
+	name := "ikkai on DynamoDB"
+	if config.ReadFirst {
+		name += ", read first"
+	}
+	return onDynamoDB(name, config, func(w wire) dynamostore.API { return w })
 }
 
 // OnItemlessDynamoDB is the same on an endpoint that does not say which item was in
