@@ -89,6 +89,22 @@ func ExampleDo() {
 	// message-1 <nil>
 }
 
+// The adapter of an event source knows better than an expression what a request
+// is recognised by.
+func ExampleDoAs() {
+	guard := newGuard(idempotent.Config{Operation: "transfer"})
+	send := func(context.Context) (string, error) { return "sent", nil }
+
+	id := idempotent.Identity{Key: "tenant-1/request-9", Fingerprint: "100.00 EUR"}
+	fmt.Println(idempotent.DoAs(context.Background(), guard, id, send))
+	id.Fingerprint = "900.00 EUR"
+	_, err := idempotent.DoAs(context.Background(), guard, id, send)
+	fmt.Println(errors.Is(err, idempotent.ErrMismatch))
+	// Output:
+	// sent <nil>
+	// true
+}
+
 // All faults of a config come at once.
 func ExampleNew() {
 	_, err := idempotent.New(persistence.NewMemory(), idempotent.Config{TTL: time.Millisecond, Lease: time.Hour})

@@ -49,13 +49,30 @@ func Func[In, Out any](g *Guard, fn func(context.Context, In) (Out, error)) func
 // same that [Func] uses for a payload in which an expression selects the string
 // key, unless that expression is Verbatim. See [Func] for results and errors.
 func Do[Out any](ctx context.Context, g *Guard, key string, fn func(context.Context) (Out, error)) (Out, error) {
+	return DoAs(ctx, g, Identity{Key: key}, fn)
+}
+
+// Identity is what a request is recognised by, found by other means than the
+// guard's expressions.
+type Identity struct {
+	// Key identifies the request. Required, unless the guard runs requests
+	// without a key unprotected.
+	Key string
+	// Fingerprint stands for what must not differ between the tries of the key;
+	// empty where nothing is to be compared.
+	Fingerprint string
+}
+
+// DoAs is [Do] with a fingerprint: a request whose key is known with another one
+// is refused with *MismatchError.
+func DoAs[Out any](ctx context.Context, g *Guard, id Identity, fn func(context.Context) (Out, error)) (Out, error) {
 	mustEncode(reflect.TypeFor[Out]())
 	identify := func() (identity, error) {
-		key, err := idempotency.Key(g.config.Operation, key)
+		key, err := idempotency.Key(g.config.Operation, id.Key)
 		if errors.Is(err, idempotency.ErrMissing) {
 			err = fmt.Errorf("%w: %w", errNoKey, err)
 		}
-		return identity{key: key}, err
+		return identity{key: key, fingerprint: id.Fingerprint}, err
 	}
 	return typed(ctx, g, identify, fn)
 }

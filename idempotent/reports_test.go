@@ -262,6 +262,30 @@ func TestReport15EveryWayToMeetARecordComparesThePayload(t *testing.T) {
 	}
 }
 
+func TestReport15TheCallersOwnFingerprintIsCompared(t *testing.T) {
+	onEveryStore(t, func(t *testing.T, store persistence.Store) {
+		guard := newTestGuard(t, store, idempotent.Config{})
+		pay := func(fingerprint string) (string, error) {
+			return idempotent.DoAs(t.Context(), guard, idempotent.Identity{Key: "1", Fingerprint: fingerprint}, func(context.Context) (string, error) {
+				return "paid " + fingerprint, nil
+			})
+		}
+		for _, test := range []struct {
+			fingerprint, want string
+			err               error
+		}{
+			{"10", "paid 10", nil},
+			{"11", "", idempotent.ErrMismatch},
+			{"10", "paid 10", nil},
+			{"", "paid 10", nil}, // there is nothing to compare
+		} {
+			if got, err := pay(test.fingerprint); got != test.want || !errors.Is(err, test.err) {
+				t.Errorf("%q: got %q, %v, want %q, %v", test.fingerprint, got, err, test.want, test.err)
+			}
+		}
+	})
+}
+
 // Report 18: a missing key was stored as null and shared by all.
 func TestReport18AMissingKeyIsNoKey(t *testing.T) {
 	for _, expression := range []string{`headers."x-id"`, `body.id`} {
