@@ -34,6 +34,9 @@
 // lease is over. Hand [Call.Key] to the downstream service as its idempotency
 // key, and that window is closed there.
 //
+// docs/guarantees.md in this module has each promise, what it rests on, and the
+// checks that show it; docs/cost.md has the requests and capacity of every path.
+//
 // # Time
 //
 // The lease of a run is the deadline of its context plus an allowance for the
