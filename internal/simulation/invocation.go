@@ -22,8 +22,9 @@ type invocation struct {
 	name      string
 	dice      *rand.Rand
 	called    time.Time
-	owner     string // of its claim, once it has made one
-	met       string // the owner of the record that the store has shown it last
+	owner     string               // of its claim, once it has made one
+	met       string               // the owner of the record that the store has shown it last
+	event     idempotent.EventKind // the last that the engine has reported
 }
 
 type invocationKey struct{}
@@ -107,7 +108,8 @@ func (i *invocation) point(where string) {
 }
 
 // check compares an answer with the books. A function's own error is none: the
-// caller has to ask again.
+// caller has to ask again. Nor is a permanent failure that the engine reports as
+// lost or not stored.
 func (i *invocation) check(a answer) {
 	w := i.world
 	if a.err != nil {
@@ -123,7 +125,7 @@ func (i *invocation) check(a answer) {
 		w.broken(OwnersOnly, "%s is told that it has lost its own record", i.name)
 	case a.err == nil:
 		w.verify(i, a.Run, persistence.StatusCompleted)
-	case failed && permanent.Err == nil: // from the record
+	case failed && i.event != idempotent.LeaseLost && i.event != idempotent.NotStored:
 		var id int
 		_, _ = fmt.Sscanf(permanent.Message, declined, &id)
 		w.verify(i, id, persistence.StatusFailed)

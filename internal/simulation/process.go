@@ -73,8 +73,10 @@ func (w *world) newProcess(name string, dice *rand.Rand) *process {
 	for _, op := range w.operations {
 		config := op.config
 		config.Observe = func(ctx context.Context, e idempotent.Event) {
+			i := invocationOf(ctx)
+			i.event = e.Kind
 			w.count(string(e.Kind))
-			w.say(invocationOf(ctx).name, "%s", e.Kind)
+			w.say(i.name, "%s", e.Kind)
 		}
 		guard, err := idempotent.New(clocked{Store: store, ahead: p.ahead}, config)
 		if err != nil {
