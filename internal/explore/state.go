@@ -92,6 +92,7 @@ func (d *digest) past(events []event) {
 // state is a digest of everything that the future depends on.
 func (w *world) state() uint64 {
 	d := digest{owners: w.owners, now: w.now()}
+	d.number(d.now.Nanosecond()) // expiries are compared in whole seconds
 	d.record(w.record)
 	d.number(w.faultsLeft)
 	d.number(w.passesLeft)
