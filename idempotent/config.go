@@ -21,12 +21,12 @@ type Config struct {
 
 	// Key selects from the payload what identifies a request. Defaults to the
 	// whole payload, which is right only where nothing in it differs between
-	// tries: not for the events of API Gateway or SQS. [Do] and [DoAs] do not use it.
+	// tries: not for the events of API Gateway or SQS. [Do] does not use it.
 	Key *idempotency.Expression
 
 	// Fingerprint selects what must not differ between the tries of one key,
 	// such as the amount. Defaults to nothing. A payload in which it is missing
-	// is refused. [Do] and [DoAs] do not use it.
+	// is refused. [Do] does not use it.
 	Fingerprint *idempotency.Expression
 
 	// OnMissingKey says what a payload without a key means. Defaults to

@@ -52,8 +52,9 @@ func Do[Out any](ctx context.Context, g *Guard, key string, fn func(context.Cont
 	return DoAs(ctx, g, Identity{Key: key}, fn)
 }
 
-// Identity is what a request is recognised by, found by other means than the
-// guard's expressions.
+// Identity is what a request is recognised by: what [Guard.Identify] has found, or
+// a key, and perhaps a fingerprint, found by other means than the guard's
+// expressions. Two identities of one guard are the same request if they are equal.
 type Identity struct {
 	// Key identifies the request. Required, unless the guard runs requests
 	// without a key unprotected.
@@ -61,20 +62,44 @@ type Identity struct {
 	// Fingerprint stands for what must not differ between the tries of the key;
 	// empty where nothing is to be compared.
 	Fingerprint string
+
+	selected identity // by the guard's expressions; Key and Fingerprint are empty then
+	err      error    // why there is none
 }
 
-// DoAs is [Do] with a fingerprint: a request whose key is known with another one
-// is refused with *MismatchError.
+// Identify returns what the guard's expressions recognise a JSON payload by. A
+// guard without a Key recognises it by the key otherwise: the id that an event
+// source gives its events. What is wrong with the payload, [DoAs] reports as
+// *KeyError, unless the guard runs such requests unprotected.
+//
+// It is for adapters, which have a payload inside of an event.
+func (g *Guard) Identify(payload []byte, otherwise string) Identity {
+	if g.config.Key != wholePayload {
+		selected, err := g.identifyPayload(payload)
+		return Identity{selected: selected, err: err}
+	}
+	fingerprint, err := g.fingerprint(payload)
+	return Identity{Key: otherwise, Fingerprint: fingerprint, err: err}
+}
+
+// of returns what the store recognises the request by.
+func (id Identity) of(operation string) (identity, error) {
+	if id.err != nil || id.selected != (identity{}) {
+		return id.selected, id.err
+	}
+	key, err := idempotency.Key(operation, id.Key)
+	if errors.Is(err, idempotency.ErrMissing) {
+		err = fmt.Errorf("%w: %w", errNoKey, err)
+	}
+	return identity{key: key, fingerprint: id.Fingerprint}, err
+}
+
+// DoAs is [Do] with a fingerprint, or with what [Guard.Identify] has found: a
+// request whose key is known with another fingerprint is refused with
+// *MismatchError.
 func DoAs[Out any](ctx context.Context, g *Guard, id Identity, fn func(context.Context) (Out, error)) (Out, error) {
 	mustEncode(reflect.TypeFor[Out]())
-	identify := func() (identity, error) {
-		key, err := idempotency.Key(g.config.Operation, id.Key)
-		if errors.Is(err, idempotency.ErrMissing) {
-			err = fmt.Errorf("%w: %w", errNoKey, err)
-		}
-		return identity{key: key, fingerprint: id.Fingerprint}, err
-	}
-	return typed(ctx, g, identify, fn)
+	return typed(ctx, g, func() (identity, error) { return id.of(g.config.Operation) }, fn)
 }
 
 // typed calls a function of a typed result through the protocol, which knows

@@ -85,14 +85,24 @@ func (g *Guard) identifyPayload(payload []byte) (identity, error) {
 	if err != nil {
 		return identity{}, err
 	}
+	fingerprint, err := g.fingerprint(payload)
+	if err != nil {
+		return identity{}, err
+	}
+	return identity{key: key, fingerprint: fingerprint}, nil
+}
+
+// fingerprint finds the fingerprint of a JSON payload; empty where the guard
+// compares nothing.
+func (g *Guard) fingerprint(payload []byte) (string, error) {
 	if g.config.Fingerprint == nil {
-		return identity{key: key}, nil
+		return "", nil
 	}
 	fingerprint, err := g.config.Fingerprint.Fingerprint(payload)
 	if err != nil {
-		return identity{}, fmt.Errorf("fingerprint: %w", err)
+		return "", fmt.Errorf("fingerprint: %w", err)
 	}
-	return identity{key: key, fingerprint: fingerprint}, nil
+	return fingerprint, nil
 }
 
 func owns(c persistence.Claim, r persistence.Record) bool {

@@ -1,0 +1,106 @@
+package idempotent_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"testing"
+
+	"github.com/ikkai-go/idempotency"
+	"github.com/ikkai-go/idempotency/idempotent"
+	"github.com/ikkai-go/idempotency/persistence"
+)
+
+// An adapter's request has the record that the guard's own expressions give its
+// payload; without a Key, the one of the id that the adapter knows.
+func TestIdentifyFindsTheRecordOfFuncAndOfDo(t *testing.T) {
+	tests := map[string]struct {
+		config idempotent.Config
+		same   func(*idempotent.Guard) error // the same request by other means
+	}{
+		"by the expression": {
+			idempotent.Config{Key: idempotency.MustJMESPath("id"), Fingerprint: idempotency.MustJMESPath("amount")},
+			func(g *idempotent.Guard) error {
+				_, err := idempotent.Func(g, func(context.Context, order) (string, error) { return "", errors.New("ran") })(t.Context(), order{ID: "o-1", Amount: 5})
+				return err
+			},
+		},
+		"by a verbatim expression": {
+			idempotent.Config{Key: idempotency.MustJMESPath("id").Verbatim()},
+			func(g *idempotent.Guard) error {
+				_, err := idempotent.Func(g, func(context.Context, order) (string, error) { return "", errors.New("ran") })(t.Context(), order{ID: "o-1"})
+				return err
+			},
+		},
+		"by the id without an expression": {
+			idempotent.Config{},
+			func(g *idempotent.Guard) error {
+				_, err := idempotent.Do(t.Context(), g, "m-1", func(context.Context) (string, error) { return "", errors.New("ran") })
+				return err
+			},
+		},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			test.config.Operation = "payment"
+			guard, err := idempotent.New(persistence.NewMemory(), test.config)
+			if err != nil {
+				t.Fatal(err)
+			}
+			id := guard.Identify([]byte(`{"id": "o-1", "amount": 5}`), "m-1")
+			if _, err := idempotent.DoAs(t.Context(), guard, id, func(context.Context) (string, error) { return "done", nil }); err != nil {
+				t.Fatal(err)
+			}
+			if err := test.same(guard); err != nil {
+				t.Errorf("the same request by other means: %v, want a replay", err)
+			}
+		})
+	}
+}
+
+func TestIdentifyRefusesWhatGivesNoKey(t *testing.T) {
+	guard := newTestGuard(t, persistence.NewMemory(), idempotent.Config{Fingerprint: idempotency.MustJMESPath("amount")})
+	for _, payload := range []string{`{"amount": 1}`, `{"id": "o-1"}`, `not JSON`, ``} {
+		_, err := idempotent.DoAs(t.Context(), guard, guard.Identify([]byte(payload), "m-1"), func(context.Context) (string, error) {
+			t.Errorf("ran for %q", payload)
+			return "", nil
+		})
+		if !errors.Is(err, idempotent.ErrKey) {
+			t.Errorf("%q: %v, want a KeyError", payload, err)
+		}
+	}
+}
+
+func TestIdentifyComparesTheFingerprintUnderTheEventsId(t *testing.T) {
+	guard, err := idempotent.New(persistence.NewMemory(), idempotent.Config{Operation: "payment", Fingerprint: idempotency.MustJMESPath("amount")})
+	if err != nil {
+		t.Fatal(err)
+	}
+	run := func(payload string) error {
+		_, err := idempotent.DoAs(t.Context(), guard, guard.Identify([]byte(payload), "m-1"), func(context.Context) (string, error) { return "", nil })
+		return err
+	}
+	if err := run(`{"amount": 1}`); err != nil {
+		t.Fatal(err)
+	}
+	if err := run(`{"amount": 2}`); !errors.Is(err, idempotent.ErrMismatch) {
+		t.Errorf("another amount: %v, want a MismatchError", err)
+	}
+}
+
+// What an adapter does with the payload inside of an event.
+func ExampleGuard_Identify() {
+	guard := newGuard(idempotent.Config{Operation: "order", Key: idempotency.MustJMESPath("order_id")})
+	for _, id := range []string{"message-1", "message-2"} {
+		order := guard.Identify([]byte(`{"order_id": "o-1"}`), id)
+		_, err := idempotent.DoAs(context.Background(), guard, order, func(context.Context) (string, error) {
+			fmt.Println("placing an order")
+			return "placed", nil
+		})
+		fmt.Println(id, err)
+	}
+	// Output:
+	// placing an order
+	// message-1 <nil>
+	// message-2 <nil>
+}
