@@ -1,0 +1,56 @@
+package httpguard
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+
+	"github.com/aws/aws-lambda-go/events"
+)
+
+// ALB guards a handler of an Application Load Balancer's target group. It panics
+// for a nil handler.
+func (a *API) ALB(fn func(context.Context, events.ALBTargetGroupRequest) (events.ALBTargetGroupResponse, error)) func(context.Context, events.ALBTargetGroupRequest) (events.ALBTargetGroupResponse, error) {
+	return wrap(a, alb, fn)
+}
+
+var alb = shape[events.ALBTargetGroupRequest, events.ALBTargetGroupResponse]{
+	read: func(e events.ALBTargetGroupRequest) (*Request, error) {
+		body, err := decodeBody(e.Body, e.IsBase64Encoded)
+		return &Request{
+			Method: e.HTTPMethod,
+			Path:   e.Path,
+			Query:  unescapeParameters(readParameters(e.QueryStringParameters, e.MultiValueQueryStringParameters)),
+			Header: readHeader(e.Headers, e.MultiValueHeaders),
+			Body:   body,
+			Event:  e,
+		}, err
+	},
+	record: func(r events.ALBTargetGroupResponse) response {
+		return response{
+			Status: r.StatusCode, Description: r.StatusDescription,
+			Headers: r.Headers, MultiValueHeaders: r.MultiValueHeaders,
+			Body: r.Body, IsBase64Encoded: r.IsBase64Encoded,
+		}
+	},
+	// A target group with multi-value headers sends and reads those only, and one
+	// without reads the others only.
+	write: func(e events.ALBTargetGroupRequest, r response) events.ALBTargetGroupResponse {
+		answer := events.ALBTargetGroupResponse{
+			StatusCode: r.Status, StatusDescription: r.Description,
+			Body: r.Body, IsBase64Encoded: r.IsBase64Encoded,
+		}
+		if answer.StatusDescription == "" {
+			answer.StatusDescription = fmt.Sprintf("%d %s", r.Status, http.StatusText(r.Status))
+		}
+		if e.MultiValueHeaders != nil {
+			answer.MultiValueHeaders = r.separate()
+		} else {
+			answer.Headers = r.joined()
+		}
+		return answer
+	},
+	unmark: func(r *events.ALBTargetGroupResponse) {
+		r.Headers, r.MultiValueHeaders = unmarked(r.Headers), unmarked(r.MultiValueHeaders)
+	},
+}

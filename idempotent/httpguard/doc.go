@@ -1,0 +1,115 @@
+// Package httpguard makes the handlers of an HTTP API run once for each request
+// that arrives twice: behind API Gateway (REST and HTTP APIs), an Application
+// Load Balancer, a Lambda function URL, and as net/http middleware. It follows
+// draft-ietf-httpapi-idempotency-key-header-07.
+//
+//	guard, err := idempotent.New(store, idempotent.Config{Operation: "payment"})
+//	...
+//	api, err := httpguard.New(guard, httpguard.Config{Scope: httpguard.ByJWTSubject()})
+//	...
+//	lambda.Start(api.HTTPAPI(create))
+//
+// [API.RESTAPI], [API.HTTPAPI], [API.ALB] and [API.FunctionURL] wrap typed
+// handlers, [API.Middleware] wraps an http.Handler. All five do the same, on the same
+// records. Handlers find the guarded call, and the key for services further down,
+// by [idempotent.CallFrom].
+//
+// # The key
+//
+// A POST or PATCH brings its key in the header Idempotency-Key, as a structured
+// field's string or bare: "8e03978e" and 8e03978e are one key. A header that is
+// empty, malformed, too long or there twice, equal or not, is refused; it never
+// counts as no key. Where there is none the guard decides: it refuses, or with
+// [idempotent.RunUnprotected] lets the request through. Other methods pass as they
+// are, whether they bring a key or not, unless [Config] names them.
+//
+// The record's key is made of the operation, the [Scope] and the key, so another
+// tenant's key is another key.
+//
+// # The fingerprint
+//
+// A key belongs to one request: to its method, path, query and content. The order of
+// the query's names does not matter, nor base64 of the transport, nor, where the
+// content type is JSON or missing, how the JSON is spelt. Other bodies are compared by
+// their bytes, so a form with files must be sent with the same boundary again. No
+// header is compared, the content type included. Paths are taken as they come: the
+// same request through another domain or stage may have another one, and is then
+// refused rather than replayed.
+//
+// # Responses
+//
+// Which responses are recorded is decided by their status, by default by
+// [Settled]: successes, redirects and most of the client errors. After any other
+// response, and after an error, the record is released and a retry runs. The error of
+// a typed handler goes to Lambda unchanged. For a refusal that is final answer with a
+// status that is settled, such as 402; [idempotent.Permanent] makes the error final,
+// so that Lambda reports it each time.
+//
+// A replay has the status, the very bytes of the body and Idempotent-Replayed:
+// true, which no first response has. Of the headers it has, with all their values,
+// Content-Type, Content-Encoding, Content-Language, Content-Disposition,
+// Content-Location, Location, Link, ETag, Last-Modified, Cache-Control, Expires,
+// Vary, Retry-After, those of CORS that go with a response, and what
+// [Config].ReplayHeaders adds. Cookies are never recorded.
+//
+// # Refusals
+//
+// Refusals are problem documents (RFC 9457) with a link to [Config].DocsURL. They
+// are never recorded.
+//
+//	status  when                                                     Retry-After
+//	400     the key is missing where it is needed, or can't be used
+//	400     the body is not what its encoding says
+//	403     the request does not tell whose key it brings
+//	409     the first is being processed                             when to ask again
+//	409     the lease was lost: another try has taken over           1
+//	409     the first was carried out, its response is not kept
+//	409     the first died, and the guard refuses to run again
+//	413     the body is larger than Config.MaxBody
+//	422     the key came with another request (409 by choice)
+//	500     a stored response can't be read, a scope has failed, or the wrapper is another shape's
+//	503     nothing was done: the store has failed, no time is left  1, unless it is hopeless
+//	503     it was done, and could not be recorded
+//
+// # net/http
+//
+// The middleware holds a response back until it is recorded, so that no client
+// hears of a success that the next try would not hear of. Every way out of a handler
+// settles the record:
+//
+//	the handler                               the client gets           the record
+//	writes nothing                            200                       completed
+//	writes, and its client is gone            nothing                   completed, by the status
+//	writes nothing, its client or time gone   503                       released
+//	flushes, or writes more than MaxBody      the stream as it comes    completed at the end, by the status
+//	... and its client or time is gone        what it could             completed without a response
+//	... and has written more than MaxBody     the stream                completed without a response
+//	panics, also with http.ErrAbortHandler    what net/http makes of it released
+//	hijacks                                   is refused, http.ErrNotSupported
+//	writes after it has returned              nothing; the write fails  settled by then
+//
+// Flush, ReadFrom, informational responses, trailers and [http.ResponseController]
+// work. Trailers are not replayed. What a store can't hold (400 KB in DynamoDB) is
+// completed without a response as well.
+//
+// # Requirements
+//
+// Sections of the draft, and the tests that show them.
+//
+//	section  requirement                                          test
+//	2.1      a structured field's string; bare as well            TestQuotedAndBareAreOneKey
+//	2.1      one header only                                      TestAKeyThatCannotBeReadIsNeverNoKey
+//	2.2      no reuse with another payload                        TestAnotherRequestUnderTheKeyIsRefused
+//	2.3      keys expire                                          TestAKeyIsForgottenWhenItExpires
+//	2.4      a fingerprint of the payload                         TestTheFingerprint
+//	2.5.2    the resource finds the key and enforces it           TestADuplicateIsReplayed
+//	2.6      a first request is processed normally                TestADuplicateIsReplayed
+//	2.6      a retry gets the result, success or error            TestReport47SettledResponsesAreKeptAndOthersReleased
+//	2.6      a concurrent request gets a conflict                 TestARunningDuplicateIsAConflict
+//	2.7      missing: 400 with a link                             TestAMissingKeyIsRefused
+//	2.7      reused: 422 with a link                              TestAnotherRequestUnderTheKeyIsRefused
+//	2.7      outstanding: 409 with a problem description          TestARunningDuplicateIsAConflict
+//	2.7      problem documents, Link rel=describedby              TestEveryRefusalIsAProblemDocument
+//	5        a published format, checked before anything else     TestKeysMustHaveThePublishedFormat
+//	5        a composite key                                      TestReport45AnotherCallersKeyIsAnotherKey
+package httpguard

@@ -1,0 +1,71 @@
+package httpguard
+
+import (
+	"crypto/sha256"
+	"encoding/binary"
+	"encoding/hex"
+	"hash"
+	"maps"
+	"mime"
+	"slices"
+	"strings"
+
+	"github.com/ikkai-go/idempotency/internal/canonicaljson"
+)
+
+// fingerprint digests what must not differ between the tries of a key, format 1:
+// method, path, query and content. The order of the query's names is none of it,
+// the order of one name's values is. A changed digest would refuse the retry of
+// every open request.
+func fingerprint(r *Request) string {
+	d := digest{sha256.New()}
+	d.text("http 1")
+	d.text(r.Method)
+	d.text(r.Path)
+	d.count(len(r.Query))
+	for _, name := range slices.Sorted(maps.Keys(r.Query)) {
+		d.text(name)
+		d.count(len(r.Query[name]))
+		for _, value := range r.Query[name] {
+			d.text(value)
+		}
+	}
+	kind, content := contentOf(r)
+	d.text(kind)
+	d.text(content)
+	return hex.EncodeToString(d.sum.Sum(nil))
+}
+
+// contentOf returns the body without what is only its spelling: the canonical
+// form of JSON. Any other body, and one that only claims to be JSON, is its bytes.
+// The content type itself is not compared: it is spelt in too many ways.
+func contentOf(r *Request) (kind, content string) {
+	if isJSON(r.Header.Get("Content-Type")) {
+		if canonical, err := canonicaljson.Append(nil, r.Body); err == nil {
+			return "json", string(canonical)
+		}
+	}
+	return "bytes", string(r.Body)
+}
+
+// isJSON tells whether a body of this content type may be read as JSON: because
+// that is what it says, or because it says nothing.
+func isJSON(contentType string) bool {
+	media, _, _ := mime.ParseMediaType(contentType) // without parameters that can't be read
+	return contentType == "" || media == "application/json" || strings.HasSuffix(media, "+json")
+}
+
+// digest is fed with texts and counts, so that no two sequences of them are the
+// same bytes.
+type digest struct{ sum hash.Hash }
+
+func (d digest) text(s string) {
+	d.count(len(s))
+	d.sum.Write([]byte(s))
+}
+
+func (d digest) count(n int) {
+	var encoded [8]byte
+	binary.BigEndian.PutUint64(encoded[:], uint64(n))
+	d.sum.Write(encoded[:])
+}

@@ -1,0 +1,59 @@
+package httpguard
+
+import (
+	"cmp"
+	"context"
+
+	"github.com/aws/aws-lambda-go/events"
+)
+
+// HTTPAPI guards a handler of an API Gateway HTTP API with payload format 2.0. It
+// panics for a nil handler.
+func (a *API) HTTPAPI(fn func(context.Context, events.APIGatewayV2HTTPRequest) (events.APIGatewayV2HTTPResponse, error)) func(context.Context, events.APIGatewayV2HTTPRequest) (events.APIGatewayV2HTTPResponse, error) {
+	return wrap(a, httpAPI, fn)
+}
+
+var httpAPI = shape[events.APIGatewayV2HTTPRequest, events.APIGatewayV2HTTPResponse]{
+	read: func(e events.APIGatewayV2HTTPRequest) (*Request, error) {
+		body, err := decodeBody(e.Body, e.IsBase64Encoded)
+		return &Request{
+			Method: e.RequestContext.HTTP.Method,
+			Path:   e.RawPath,
+			Query:  parseQuery(e.RawQueryString),
+			Header: readHeader(e.Headers, nil),
+			Body:   body,
+			Caller: httpAPICaller(e.RequestContext.Authorizer),
+			Event:  e,
+		}, err
+	},
+	record: func(r events.APIGatewayV2HTTPResponse) response {
+		return response{
+			Status: r.StatusCode, Headers: r.Headers, MultiValueHeaders: r.MultiValueHeaders,
+			Body: r.Body, IsBase64Encoded: r.IsBase64Encoded,
+		}
+	},
+	write: func(_ events.APIGatewayV2HTTPRequest, r response) events.APIGatewayV2HTTPResponse {
+		return events.APIGatewayV2HTTPResponse{
+			StatusCode: r.Status, Headers: r.Headers, MultiValueHeaders: r.MultiValueHeaders,
+			Body: r.Body, IsBase64Encoded: r.IsBase64Encoded,
+		}
+	},
+	unmark: func(r *events.APIGatewayV2HTTPResponse) {
+		r.Headers, r.MultiValueHeaders = unmarked(r.Headers), unmarked(r.MultiValueHeaders)
+	},
+}
+
+func httpAPICaller(a *events.APIGatewayV2HTTPRequestContextAuthorizerDescription) Caller {
+	var caller Caller
+	if a == nil {
+		return caller
+	}
+	caller.Authorizer = a.Lambda
+	if a.JWT != nil {
+		caller.Claims = a.JWT.Claims
+	}
+	if a.IAM != nil {
+		caller.IAM = cmp.Or(a.IAM.UserID, a.IAM.CallerID)
+	}
+	return caller
+}

@@ -1,0 +1,137 @@
+package httpguard
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"strconv"
+	"time"
+
+	"github.com/ikkai-go/idempotency/idempotent"
+)
+
+// problem is a refusal: a problem document (RFC 9457) and what goes with it.
+type problem struct {
+	status     int
+	title      string
+	detail     string
+	retryAfter time.Duration // zero where it is of no use to ask again
+}
+
+// soon is a Retry-After for what may be over by the next try.
+const soon = time.Second
+
+func (a *API) problem(p problem) *response {
+	document := struct {
+		Type   string `json:"type"`
+		Title  string `json:"title"`
+		Status int    `json:"status"`
+		Detail string `json:"detail"`
+	}{a.config.DocsURL, p.title, p.status, p.detail}
+	body, _ := json.Marshal(document) // texts and a number always encode
+	headers := map[string]string{
+		"Content-Type":     "application/problem+json",
+		"Content-Language": "en",
+		"Link":             fmt.Sprintf(`<%s>; rel="describedby"; type="text/html"`, a.config.DocsURL),
+	}
+	if p.retryAfter > 0 {
+		headers["Retry-After"] = seconds(p.retryAfter)
+	}
+	return &response{Status: p.status, Headers: headers, Body: string(body)}
+}
+
+// seconds is a Retry-After: whole seconds, never too early, at least one.
+func seconds(d time.Duration) string {
+	return strconv.FormatInt(max(1, int64((d+time.Second-1)/time.Second)), 10)
+}
+
+// refusal answers for the guard's errors; nil for those that are not its own.
+func (a *API) refusal(ctx context.Context, err error) *response {
+	running, _ := errors.AsType[*idempotent.InProgressError](err)
+	failed, _ := errors.AsType[*idempotent.StoreError](err)
+	switch {
+	case errors.Is(err, idempotent.ErrKey):
+		return a.problem(problem{status: http.StatusBadRequest,
+			title:  "A key is missing",
+			detail: fmt.Sprintf("This operation needs the header %s, with a value that is new for each request and the same in all its tries.", a.config.Header)})
+	case running != nil:
+		return a.problem(problem{status: http.StatusConflict, retryAfter: max(running.RetryAfter, 1),
+			title:  "The request is being processed",
+			detail: "An earlier try of this request is not finished. Repeat it later, with the same key, for its response."})
+	case errors.Is(err, idempotent.ErrMismatch):
+		status := http.StatusUnprocessableEntity
+		if a.config.OnMismatch == Refuse409 {
+			status = http.StatusConflict
+		}
+		return a.problem(problem{status: status,
+			title:  "The key was used for another request",
+			detail: "The key came first with another method, path, query or content. A new request needs a new key."})
+	case errors.Is(err, idempotent.ErrResultNotStored):
+		return a.problem(problem{status: http.StatusConflict,
+			title:  "The response is gone",
+			detail: "The request was carried out before, and its response could not be kept. It must not be repeated."})
+	case errors.Is(err, idempotent.ErrOutcomeUnknown):
+		return a.problem(problem{status: http.StatusConflict,
+			title:  "The outcome is unknown",
+			detail: "An earlier try of this request did not finish, and may have been carried out. It is not repeated."})
+	case errors.Is(err, idempotent.ErrLeaseLost):
+		return a.problem(problem{status: http.StatusConflict, retryAfter: soon,
+			title:  "Another try has taken over",
+			detail: "Repeat the request, with the same key, for the other try's response."})
+	case failed != nil && failed.Executed:
+		return a.problem(problem{status: http.StatusServiceUnavailable,
+			title:  "The outcome could not be recorded",
+			detail: "The request was carried out, but that could not be recorded. Ask for its state before you repeat it."})
+	case failed != nil && !failed.Retryable:
+		return a.problem(problem{status: http.StatusServiceUnavailable,
+			title:  "The request was not started",
+			detail: "The service is not available. Nothing was done."})
+	case failed != nil, errors.Is(err, idempotent.ErrNotStarted):
+		return a.problem(problem{status: http.StatusServiceUnavailable, retryAfter: soon,
+			title:  "The request was not started",
+			detail: "Nothing was done. Repeat the request with the same key."})
+	case errors.Is(err, idempotent.ErrReplay):
+		return a.broken(ctx, err)
+	default:
+		return nil
+	}
+}
+
+// malformed answers a request that can't be understood, or told from others.
+func (a *API) malformed(ctx context.Context, err error) *response {
+	key, _ := errors.AsType[*keyError](err)
+	switch {
+	case key != nil:
+		return a.problem(problem{status: http.StatusBadRequest,
+			title:  "The key can't be used",
+			detail: key.detail})
+	case errors.Is(err, errBody):
+		return a.problem(problem{status: http.StatusBadRequest,
+			title:  "The body can't be read",
+			detail: "The body is incomplete or wrongly encoded."})
+	case errors.Is(err, errTooLarge):
+		return a.problem(problem{status: http.StatusRequestEntityTooLarge,
+			title:  "The body is too large",
+			detail: fmt.Sprintf("A body may have up to %d bytes.", a.config.MaxBody)})
+	case errors.Is(err, ErrNoScope):
+		// A 401 would have to name a scheme of authentication, which is not known
+		// here, and a 400 would blame the request.
+		a.config.Logger.LogAttrs(ctx, slog.LevelWarn, "httpguard: refused", slog.Any("error", err))
+		return a.problem(problem{status: http.StatusForbidden,
+			title:  "The caller is not known",
+			detail: "Keys belong to whoever sends them, and this request does not tell who that is."})
+	default:
+		return a.broken(ctx, err)
+	}
+}
+
+// broken answers what only an operator can put right, and tells the operator.
+func (a *API) broken(ctx context.Context, err error) *response {
+	a.config.Logger.LogAttrs(ctx, slog.LevelError, "httpguard: failed", slog.Any("error", err))
+	return a.problem(problem{status: http.StatusInternalServerError,
+		title:  "The service has failed",
+		detail: "The request was not carried out by this try."})
+}

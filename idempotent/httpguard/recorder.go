@@ -1,0 +1,221 @@
+package httpguard
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"encoding/base64"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"net"
+	"net/http"
+	"strings"
+	"sync"
+	"unicode/utf8"
+)
+
+var (
+	// errAbandoned says that the handler has given up without an answer.
+	errAbandoned = errors.New("httpguard: the context ended and the handler has answered nothing")
+	errReturned  = errors.New("httpguard: written after the handler has returned")
+)
+
+// recorder is the http.ResponseWriter of a guarded handler. It holds the response
+// back until it is recorded. Once the handler flushes, or writes more than may be held,
+// it passes everything on, and goes on recording as long as there is room.
+type recorder struct {
+	w     http.ResponseWriter
+	limit int
+	outer http.Header // what w had before
+
+	mu        sync.Mutex
+	header    http.Header // the handler's
+	sent      http.Header // the handler's, when it wrote the status
+	status    int         // 0 until it did
+	body      bytes.Buffer
+	overflown bool // body is not all of it
+	streaming bool
+	finished  bool
+}
+
+func newRecorder(w http.ResponseWriter, limit int) *recorder {
+	return &recorder{w: w, limit: limit, outer: w.Header().Clone(), header: w.Header().Clone()}
+}
+
+// Header implements [http.ResponseWriter].
+func (rec *recorder) Header() http.Header {
+	if rec.header == nil {
+		rec.header = make(http.Header)
+	}
+	return rec.header
+}
+
+// Unwrap lets [http.ResponseController] set deadlines.
+func (rec *recorder) Unwrap() http.ResponseWriter { return rec.w }
+
+// WriteHeader implements [http.ResponseWriter]. An informational response goes
+// out at once.
+func (rec *recorder) WriteHeader(status int) {
+	rec.mu.Lock()
+	defer rec.mu.Unlock()
+	rec.writeHeader(status)
+}
+
+func (rec *recorder) writeHeader(status int) {
+	if status < 100 || status > 999 {
+		panic(fmt.Sprintf("invalid WriteHeader code %d", status)) // as net/http does
+	}
+	switch {
+	case rec.finished, rec.status != 0:
+	case status < 200 && status != http.StatusSwitchingProtocols:
+		replaceHeader(rec.w.Header(), rec.header)
+		rec.w.WriteHeader(status)
+	default:
+		rec.status = status
+		rec.sent = rec.header.Clone()
+		delete(rec.sent, replayedHeader)
+	}
+}
+
+// Write implements [http.ResponseWriter].
+func (rec *recorder) Write(p []byte) (int, error) {
+	rec.mu.Lock()
+	defer rec.mu.Unlock()
+	if rec.finished {
+		return 0, errReturned
+	}
+	rec.writeHeader(http.StatusOK) // unless there is one
+	if !bodyAllowed(rec.status) {
+		return 0, http.ErrBodyNotAllowed
+	}
+	if !rec.overflown && len(p) > rec.limit-rec.body.Len() {
+		rec.stream()
+		rec.overflown = true
+		rec.body = bytes.Buffer{}
+	}
+	if !rec.overflown {
+		rec.body.Write(p)
+	}
+	if !rec.streaming {
+		return len(p), nil
+	}
+	n, err := rec.w.Write(p)
+	if err != nil && !rec.overflown {
+		return len(p), nil // the client is gone; the response is recorded for its next try
+	}
+	return n, err
+}
+
+// WriteString implements [io.StringWriter].
+func (rec *recorder) WriteString(s string) (int, error) { return rec.Write([]byte(s)) }
+
+// ReadFrom implements [io.ReaderFrom].
+func (rec *recorder) ReadFrom(src io.Reader) (int64, error) {
+	return io.Copy(struct{ io.Writer }{rec}, src)
+}
+
+// Flush implements [http.Flusher].
+func (rec *recorder) Flush() { _ = rec.FlushError() }
+
+// FlushError is what [http.ResponseController] calls.
+func (rec *recorder) FlushError() error {
+	rec.mu.Lock()
+	defer rec.mu.Unlock()
+	if rec.finished {
+		return errReturned
+	}
+	rec.writeHeader(http.StatusOK) // unless there is one
+	rec.stream()
+	return http.NewResponseController(rec.w).Flush()
+}
+
+// Hijack refuses: what goes over a hijacked connection can't be recorded.
+func (rec *recorder) Hijack() (net.Conn, *bufio.ReadWriter, error) {
+	return nil, nil, fmt.Errorf("httpguard: a guarded connection can't be hijacked: %w", http.ErrNotSupported)
+}
+
+// stream passes on what was held back, and holds nothing back from now on.
+func (rec *recorder) stream() {
+	if rec.streaming {
+		return
+	}
+	rec.streaming = true
+	replaceHeader(rec.w.Header(), rec.sent)
+	rec.w.WriteHeader(rec.status)
+	if rec.body.Len() > 0 {
+		_, _ = rec.w.Write(rec.body.Bytes()) // the client may be gone
+	}
+}
+
+// finish ends the handler's part. Whoever writes later gets an error.
+func (rec *recorder) finish() {
+	rec.mu.Lock()
+	defer rec.mu.Unlock()
+	rec.finished = true
+}
+
+// response returns what the handler has written, to be recorded. Nothing is a 200,
+// unless the handler had a reason to give up. Of a stream whose client or time
+// was gone nobody knows whether it is complete.
+func (rec *recorder) response(ctx context.Context) (response, error) {
+	if rec.status == 0 && ctx.Err() != nil {
+		return response{}, errAbandoned
+	}
+	if rec.status == 0 {
+		rec.finished = false
+		rec.writeHeader(http.StatusOK)
+		rec.finished = true
+	}
+	r := response{Status: rec.status, MultiValueHeaders: rec.sent}
+	switch {
+	case rec.overflown:
+		r.Unfit = &unfit{fmt.Sprintf("httpguard: the response has more than %d bytes", rec.limit)}
+	case rec.streaming && ctx.Err() != nil:
+		r.Unfit = &unfit{"httpguard: the context ended before the streamed response"}
+	case utf8.Valid(rec.body.Bytes()):
+		r.Body = rec.body.String()
+	default:
+		r.Body, r.IsBase64Encoded = base64.StdEncoding.EncodeToString(rec.body.Bytes()), true
+	}
+	return r, nil
+}
+
+// commit sends the response, unless that has begun, and its trailers.
+func (rec *recorder) commit() {
+	rec.stream()
+	for name, values := range rec.header {
+		if strings.HasPrefix(name, http.TrailerPrefix) || announced(rec.sent, name) {
+			rec.w.Header()[name] = values
+		}
+	}
+}
+
+// announced tells whether a header's name is in the Trailer field.
+func announced(header http.Header, name string) bool {
+	for _, list := range header["Trailer"] {
+		for trailer := range strings.SplitSeq(list, ",") {
+			if http.CanonicalHeaderKey(strings.TrimSpace(trailer)) == name {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// restored returns the writer beneath as it was before the handler ran, for an
+// answer that is not the handler's.
+func (rec *recorder) restored() http.ResponseWriter {
+	replaceHeader(rec.w.Header(), rec.outer)
+	return rec.w
+}
+
+func replaceHeader(header, by http.Header) {
+	clear(header)
+	maps.Copy(header, by)
+}
+
+func bodyAllowed(status int) bool {
+	return status >= 200 && status != http.StatusNoContent && status != http.StatusNotModified
+}
