@@ -1,0 +1,88 @@
+package eventguard
+
+import (
+	"errors"
+	"fmt"
+)
+
+// The sentinels of this package's errors, for errors.Is.
+var (
+	ErrPayload = errors.New("eventguard: unusable payload")
+	ErrPanic   = errors.New("eventguard: panic")
+	ErrBatch   = errors.New("eventguard: records of the batch failed")
+	// ErrHeldBack is logged of a message that did not run because one before it in
+	// its group failed. Nothing was acquired for it.
+	ErrHeldBack = errors.New("eventguard: held back behind a failure of its group")
+)
+
+// PayloadError says that a record does not hold what it should: an envelope of
+// another kind, or a payload that does not fit the function's type. The function
+// did not run.
+type PayloadError struct {
+	Err error
+}
+
+func (e *PayloadError) Error() string { return fmt.Sprintf("eventguard: unusable payload: %v", e.Err) }
+
+// Is reports whether target is [ErrPayload].
+func (e *PayloadError) Is(target error) bool { return target == ErrPayload }
+
+// Unwrap returns the cause.
+func (e *PayloadError) Unwrap() error { return e.Err }
+
+// PanicError says that the function panicked for one record of a batch, or ended
+// its goroutine. Its idempotency record is released.
+type PanicError struct {
+	// Value is what it panicked with; nil where the goroutine was ended.
+	Value any
+	// Stack is that of the panic.
+	Stack []byte
+}
+
+func (e *PanicError) Error() string {
+	if e.Value == nil {
+		return "eventguard: the function ended its goroutine"
+	}
+	return fmt.Sprintf("eventguard: panic: %v", e.Value)
+}
+
+// Is reports whether target is [ErrPanic].
+func (e *PanicError) Is(target error) bool { return target == ErrPanic }
+
+// Unwrap returns the value, if it is an error.
+func (e *PanicError) Unwrap() error {
+	err, _ := e.Value.(error)
+	return err
+}
+
+// BatchError fails a whole batch, which then comes back: by choice ([FailBatch]),
+// or because a failed record has no id to report it by.
+type BatchError struct {
+	// Failed are the records that failed, in the order of the batch. Those behind a
+	// failure of an ordered source are among them.
+	Failed []FailedRecord
+	// Records is how many the batch had.
+	Records int
+}
+
+// FailedRecord is a record that failed, and why.
+type FailedRecord struct {
+	ID  string // as the answer of the batch would name it
+	Err error
+}
+
+func (e *BatchError) Error() string {
+	return fmt.Sprintf("eventguard: %d of %d records failed, the first one: %v", len(e.Failed), e.Records, e.Failed[0].Err)
+}
+
+// Is reports whether target is [ErrBatch].
+func (e *BatchError) Is(target error) bool { return target == ErrBatch }
+
+// Unwrap returns the errors of the records.
+func (e *BatchError) Unwrap() []error {
+	errs := make([]error, len(e.Failed))
+	for i, f := range e.Failed {
+		errs[i] = f.Err
+	}
+	return errs
+}

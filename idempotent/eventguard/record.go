@@ -1,0 +1,114 @@
+package eventguard
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"runtime/debug"
+
+	"github.com/ikkai-go/idempotency/idempotent"
+)
+
+// record is one record of an event, of whatever source.
+type record struct {
+	id       string // by which the source is told that it failed
+	identity idempotent.Identity
+	run      func(context.Context) error
+	err      error // why it can't be run, if it can't
+}
+
+// processor runs records under a guard.
+type processor struct {
+	guard  *idempotent.Guard
+	config Config
+}
+
+// newProcessor checks what a constructor was given.
+func newProcessor(guard *idempotent.Guard, config Config, s source, missing bool) (processor, error) {
+	var faults []error
+	if guard == nil {
+		faults = append(faults, fmt.Errorf("%w: no guard", idempotent.ErrConfig))
+	}
+	if missing {
+		faults = append(faults, fmt.Errorf("%w: no function", idempotent.ErrConfig))
+	}
+	if err := errors.Join(append(faults, config.check(s))...); err != nil {
+		return processor{}, fmt.Errorf("eventguard: %w", err)
+	}
+	return processor{guard: guard, config: config.withDefaults()}, nil
+}
+
+// attempt runs a record of a batch, unless it is too late or was done before.
+// It returns nil where the source need not deliver the record again.
+func (p processor) attempt(ctx context.Context, w window, r record) error {
+	if w.closed() || ctx.Err() != nil {
+		return &idempotent.NotStartedError{Err: context.DeadlineExceeded}
+	}
+	return contain(func() error {
+		return p.settle(ctx, r, func(ctx context.Context) error {
+			ctx, cancel := w.bound(ctx)
+			defer cancel()
+			return r.run(ctx)
+		})
+	})
+}
+
+// settle takes a record through the guard's protocol and decides, in this one
+// place, which outcomes count as done.
+func (p processor) settle(ctx context.Context, r record, run func(context.Context) error) error {
+	if r.err != nil {
+		return r.err
+	}
+	ran := false
+	// Whatever result an operation has stored, a raw message can hold it.
+	_, err := idempotent.DoAs(ctx, p.guard, r.identity, func(ctx context.Context) (json.RawMessage, error) {
+		ran = true
+		return nil, run(ctx)
+	})
+	switch {
+	case !ran && errors.Is(err, idempotent.ErrResultNotStored):
+		return nil
+	case errors.Is(err, idempotent.ErrPermanent) && p.config.OnPermanent == AcknowledgePermanent:
+		p.config.Logger.LogAttrs(ctx, slog.LevelWarn, "idempotency: acknowledged a permanent failure",
+			slog.String("record", r.id), slog.Any("error", err))
+		return nil
+	default:
+		return err
+	}
+}
+
+// contain runs fn so that neither its panic nor the end of its goroutine takes
+// the other records of the batch along.
+func contain(fn func() error) error {
+	var err error
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		returned := false
+		defer func() {
+			if !returned {
+				err = &PanicError{Value: recover(), Stack: debug.Stack()}
+			}
+		}()
+		err = fn()
+		returned = true
+	}()
+	<-ended
+	return err
+}
+
+// decode returns the payload as the function takes it. A raw message is the
+// payload itself, whether it is JSON or not.
+func decode[T any](payload []byte) (T, error) {
+	var decoded T
+	if raw, ok := any(&decoded).(*json.RawMessage); ok {
+		*raw = payload
+		return decoded, nil
+	}
+	if err := json.Unmarshal(payload, &decoded); err != nil {
+		return decoded, &PayloadError{Err: err}
+	}
+	return decoded, nil
+}

@@ -1,0 +1,50 @@
+package eventguard
+
+import (
+	"context"
+	"errors"
+
+	"github.com/aws/aws-lambda-go/events"
+
+	"github.com/ikkai-go/idempotency/idempotent"
+)
+
+// SNS returns a handler for the notifications that a topic sends to the function,
+// for lambda.Start. fn gets the notification's message decoded from JSON into T, and
+// the record it came in; a [json.RawMessage] gets it as it is.
+//
+// Requests are recognised by what the guard's Key selects from the message, or,
+// without one, by the notification's id. That is the same in every try of SNS and
+// Lambda, and new where somebody publishes again.
+//
+// fn's own error, and one that says why it did not run, is the handler's: Lambda
+// then tries again. A panic goes on. (SNS sends one notification a call; should
+// there be more, all of them run and their errors are joined.) The error of SNS
+// itself is an [idempotent.ErrConfig].
+func SNS[T any](guard *idempotent.Guard, config Config, fn func(context.Context, T, events.SNSEventRecord) error) (func(context.Context, events.SNSEvent) error, error) {
+	p, err := newProcessor(guard, config, single, fn == nil)
+	if err != nil {
+		return nil, err
+	}
+	return func(ctx context.Context, event events.SNSEvent) error {
+		var errs []error
+		for _, notification := range event.Records {
+			payload := []byte(notification.SNS.Message)
+			r := record{id: notification.SNS.MessageID, identity: p.guard.Identify(payload, notification.SNS.MessageID)}
+			err := p.settle(ctx, r, func(ctx context.Context) error {
+				decoded, err := decode[T](payload)
+				if err != nil {
+					return err
+				}
+				return fn(ctx, decoded, notification)
+			})
+			if err != nil {
+				errs = append(errs, err)
+			}
+		}
+		if len(errs) == 1 {
+			return errs[0] // unchanged: Lambda reports its type
+		}
+		return errors.Join(errs...)
+	}, nil
+}

@@ -1,0 +1,38 @@
+package queuesim
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+)
+
+// Function is a Lambda function. An error is a failed invocation, also that of an
+// environment that was killed. It returns soon after its context has ended.
+type Function func(ctx context.Context, event []byte) (response []byte, err error)
+
+// ErrAnswer says that a function's answer names its failures in a way that Lambda
+// takes for the failure of the whole batch.
+var ErrAnswer = errors.New("queuesim: an answer that fails the whole batch")
+
+// failures reads the answer of a batch as Lambda does where the mapping has
+// ReportBatchItemFailures. An empty answer, null and an empty list are success.
+func failures(response []byte, ids map[string]bool) (map[string]bool, error) {
+	failed := make(map[string]bool)
+	if len(response) == 0 {
+		return failed, nil
+	}
+	var answer struct {
+		BatchItemFailures []map[string]*string `json:"batchItemFailures"`
+	}
+	if err := json.Unmarshal(response, &answer); err != nil {
+		return nil, errors.Join(ErrAnswer, err)
+	}
+	for _, item := range answer.BatchItemFailures {
+		id := item["itemIdentifier"]
+		if id == nil || !ids[*id] {
+			return nil, ErrAnswer
+		}
+		failed[*id] = true
+	}
+	return failed, nil
+}
