@@ -1,0 +1,88 @@
+package client
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"io"
+	"net/http"
+)
+
+// body is the content of a request, once for each try.
+type body struct {
+	next   io.ReadCloser
+	again  func() (io.ReadCloser, error) // nil where there is content for one try only
+	length int64                         // as that of an [http.Request]
+}
+
+// asItIs is the content as the caller gives it.
+func asItIs(r *http.Request) body {
+	return body{next: r.Body, again: r.GetBody, length: r.ContentLength}
+}
+
+// repeatable is the content of a request that may have to be sent again.
+func repeatable(r *http.Request, limit int64) (body, error) {
+	switch {
+	case r.Body == nil || r.Body == http.NoBody:
+		return body{next: r.Body, again: func() (io.ReadCloser, error) { return http.NoBody, nil }}, nil
+	case r.GetBody != nil || r.ContentLength > limit:
+		return asItIs(r), nil
+	}
+	return buffered(r, limit)
+}
+
+// buffered reads the content into memory. If there is too much of it, what has been
+// read is put back in front.
+func buffered(r *http.Request, limit int64) (body, error) {
+	// Nothing but closing the body ends a Read that waits for its writer.
+	stop := context.AfterFunc(r.Context(), func() { r.Body.Close() })
+	content, err := io.ReadAll(io.LimitReader(r.Body, limit+1))
+	if interrupted := !stop(); interrupted {
+		err = context.Cause(r.Context())
+	}
+	b := asItIs(r)
+	if err != nil {
+		return b, fmt.Errorf("client: reading the request's body: %w", err)
+	}
+	if int64(len(content)) > limit {
+		b.next = struct {
+			io.Reader
+			io.Closer
+		}{io.MultiReader(bytes.NewReader(content), r.Body), r.Body}
+		return b, nil
+	}
+	b.close()
+	b.again = func() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(content)), nil }
+	b.next, _ = b.again()
+	if b.length <= 0 && r.Trailer == nil { // trailers come only after content of unknown length
+		b.length = int64(len(content))
+	}
+	return b, nil
+}
+
+// rewind makes the content ready for another try.
+func (b *body) rewind() (err error) {
+	if b.next, err = b.again(); err != nil {
+		return fmt.Errorf("client: getting the request's body again: %w", err)
+	}
+	return nil
+}
+
+func (b *body) close() {
+	if b.next != nil {
+		b.next.Close()
+	}
+}
+
+// discardLimit is how much of a response is read so that its connection can be
+// used again. A longer one costs more than a new connection.
+const discardLimit = 64 << 10
+
+// discard is done with a response that is not returned.
+func discard(resp *http.Response) {
+	if resp == nil || resp.Body == nil {
+		return
+	}
+	_, _ = io.CopyN(io.Discard, resp.Body, discardLimit) // what can't be read need not be
+	resp.Body.Close()
+}

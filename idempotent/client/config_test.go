@@ -1,0 +1,86 @@
+package client_test
+
+import (
+	"errors"
+	"math"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/ikkai-go/idempotency/idempotent/client"
+)
+
+func TestEachFaultOfAConfigIsNamed(t *testing.T) {
+	for field, c := range map[string]client.Config{
+		"Header":     {Header: "Idempotency Key"},
+		"Form":       {Form: 2},
+		"Methods":    {Methods: []string{"POST", ""}},
+		"Tries":      {Tries: -1},
+		"FirstPause": {FirstPause: -1},
+		"MaxPause":   {FirstPause: 2, MaxPause: 1},
+		"MaxBody":    {MaxBody: math.MaxInt64},
+	} {
+		t.Run(field, func(t *testing.T) {
+			transport, err := client.New(c)
+			var fault *client.ConfigError
+			if transport != nil || !errors.As(err, &fault) || !errors.Is(err, client.ErrConfig) || fault.Field != field {
+				t.Errorf("got %v, %v", transport, err)
+			}
+		})
+	}
+}
+
+func TestAllFaultsOfAConfigAreToldAtOnce(t *testing.T) {
+	_, err := client.New(client.Config{Header: "é", Form: -1, Methods: []string{"PO ST"}, Tries: -1,
+		FirstPause: -1, MaxPause: 25 * time.Hour, MaxBody: -1})
+	if err == nil || strings.Count(err.Error(), "client: Config.") != 7 {
+		t.Error(err)
+	}
+}
+
+func TestDefaultsFitWhatIsGiven(t *testing.T) {
+	for name, c := range map[string]client.Config{
+		"nothing":                {},
+		"no method has keys":     {Methods: []string{}},
+		"a longer first pause":   {FirstPause: time.Minute},
+		"a shorter longest one":  {MaxPause: time.Millisecond},
+		"pauses all of the same": {FirstPause: time.Second, MaxPause: time.Second},
+	} {
+		if _, err := client.New(c); err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
+// The package's documentation names tests as evidence.
+func TestTheTestsOfTheRequirementsExist(t *testing.T) {
+	named := regexp.MustCompile(`(?m)^//\t[\d.]+ .* (Test\w+)$`).FindAllStringSubmatch(read(t, "doc.go"), -1)
+	if len(named) == 0 {
+		t.Fatal("doc.go has no table of requirements")
+	}
+	files, err := filepath.Glob("*_test.go")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var tests strings.Builder
+	for _, file := range files {
+		tests.WriteString(read(t, file))
+	}
+	for _, test := range named {
+		if !strings.Contains(tests.String(), "\nfunc "+test[1]+"(") {
+			t.Errorf("there is no %s", test[1])
+		}
+	}
+}
+
+func read(t *testing.T, file string) string {
+	t.Helper()
+	text, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(text)
+}

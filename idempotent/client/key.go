@@ -1,0 +1,190 @@
+package client
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"maps"
+	"net/http"
+	"slices"
+	"strings"
+)
+
+// NewKey makes a key: a random UUID (version 4 of RFC 9562). Two are never the
+// same, and nobody can guess one.
+func NewKey() string {
+	var id [16]byte
+	rand.Read(id[:]) // never fails
+	id[6] = id[6]&0x0f | 0x40
+	id[8] = id[8]&0x3f | 0x80
+	return fmt.Sprintf("%x-%x-%x-%x-%x", id[:4], id[4:6], id[6:8], id[8:10], id[10:])
+}
+
+type keyInContext struct{}
+
+// WithKey returns a context whose requests are sent under this key, if their
+// method is one of [Config.Methods]. It is for the requests of one intent, be it
+// the first or one repeated later, and not for a context that requests of other
+// intents derive from.
+func WithKey(ctx context.Context, key string) context.Context {
+	return context.WithValue(ctx, keyInContext{}, key)
+}
+
+// KeyFrom returns the key in the context: what [WithKey] put there, and in the
+// context of a request that a [Transport] has sent, such as the Request of a
+// response, the key it went under.
+func KeyFrom(ctx context.Context) (string, bool) {
+	key, ok := ctx.Value(keyInContext{}).(string)
+	return key, ok
+}
+
+// KeyError says that the key given for a request can't be sent. Nothing was sent.
+type KeyError struct {
+	Key     string
+	Problem string
+}
+
+func (e *KeyError) Error() string { return fmt.Sprintf("client: key %q %s", e.Key, e.Problem) }
+
+// Is reports whether target is [ErrKey].
+func (e *KeyError) Is(target error) bool { return target == ErrKey }
+
+// ErrKey matches every [*KeyError].
+var ErrKey = errors.New("client: unusable key")
+
+// identity is how a server recognises the tries of one request.
+type identity struct {
+	key  string
+	kind kind
+}
+
+type kind int
+
+const (
+	onlyOnce     kind = iota // nothing makes it safe to send the request twice
+	idempotent               // the method or the caller says that it needs no key
+	keyInHeader              // the caller has written the key into the header
+	keyElsewhere             // the key is known, and not in the header yet
+	keyMade                  // the key is new
+)
+
+// identify finds the request's key, or makes one.
+func (c *Config) identify(r *http.Request) (identity, error) {
+	given, isGiven := KeyFrom(r.Context())
+	if values, ok := fieldValues(r.Header, c.Header); ok {
+		if len(values) == 0 {
+			return identity{kind: idempotent}, nil
+		}
+		key, err := parseField(values)
+		if err == nil && isGiven && given != key {
+			err = &KeyError{Key: key, Problem: fmt.Sprintf("is in the header, and %q in the context", given)}
+		}
+		return identity{key: key, kind: keyInHeader}, err
+	}
+	switch {
+	case !slices.Contains(c.Methods, r.Method):
+		return identity{kind: kindOfMethod(r.Method)}, nil
+	case isGiven:
+		return identity{key: given, kind: keyElsewhere}, c.Form.check(given)
+	}
+	// [http.Client] repeats the caller's headers after a redirect, but the key is
+	// not among them: the caller's request is left as it is.
+	if r.Response != nil && r.Response.Request != nil {
+		if key, ok := KeyFrom(r.Response.Request.Context()); ok {
+			return identity{key: key, kind: keyElsewhere}, nil
+		}
+	}
+	return identity{key: NewKey(), kind: keyMade}, nil
+}
+
+// identified returns a copy of the request that carries its key, in the header and
+// in the context.
+func (c *Config) identified(r *http.Request, id identity) *http.Request {
+	if id.key == "" {
+		return r
+	}
+	carrier := r.WithContext(WithKey(r.Context(), id.key))
+	if id.kind != keyInHeader {
+		carrier.Header = make(http.Header)
+		maps.Copy(carrier.Header, r.Header)
+		carrier.Header.Set(c.Header, c.Form.write(id.key))
+	}
+	return carrier
+}
+
+// kindOfMethod knows which methods are idempotent (RFC 9110, section 9.2.2).
+func kindOfMethod(method string) kind {
+	switch method {
+	case "", http.MethodGet, http.MethodHead, http.MethodOptions, http.MethodTrace, http.MethodPut, http.MethodDelete:
+		return idempotent
+	}
+	return onlyOnce
+}
+
+// fieldValues returns the values of a header, however its name is spelled in the
+// map: a second field would be sent beside one spelled differently.
+func fieldValues(h http.Header, name string) (values []string, ok bool) {
+	for spelled, v := range h {
+		if strings.EqualFold(spelled, name) {
+			values, ok = append(values, v...), true
+		}
+	}
+	return values, ok
+}
+
+// parseField reads the key that the caller has written, in either form.
+func parseField(values []string) (string, error) {
+	if len(values) > 1 {
+		return "", &KeyError{Key: strings.Join(values, ", "), Problem: "is more than one"}
+	}
+	value := strings.Trim(values[0], " \t")
+	if !strings.HasPrefix(value, `"`) {
+		return value, Bare.check(value)
+	}
+	key, rest, closed := unquote(value[1:])
+	if !closed || rest != "" {
+		return "", &KeyError{Key: value, Problem: "is no structured-field string"}
+	}
+	return key, Quoted.check(key)
+}
+
+// unquote reads a structured-field string after its opening quote.
+func unquote(s string) (content, rest string, closed bool) {
+	var b strings.Builder
+	for i := 0; i < len(s); i++ {
+		switch s[i] {
+		case '"':
+			return b.String(), s[i+1:], true
+		case '\\':
+			i++
+			if i == len(s) || s[i] != '"' && s[i] != '\\' {
+				return "", s, false
+			}
+		}
+		b.WriteByte(s[i])
+	}
+	return "", "", false
+}
+
+// check tells what is wrong with a key to be written in this form.
+func (f Form) check(key string) error {
+	notPrintable := func(c rune) bool { return c < ' ' || c > '~' }
+	switch {
+	case key == "":
+		return &KeyError{Key: key, Problem: "is empty"}
+	case strings.ContainsFunc(key, notPrintable):
+		return &KeyError{Key: key, Problem: "is not made of printable ASCII characters"}
+	case f == Bare && (strings.Trim(key, " ") != key || key[0] == '"'):
+		return &KeyError{Key: key, Problem: "begins or ends with what a bare one can't"}
+	}
+	return nil
+}
+
+// write returns the key as the header's value.
+func (f Form) write(key string) string {
+	if f == Bare {
+		return key
+	}
+	return `"` + strings.NewReplacer(`\`, `\\`, `"`, `\"`).Replace(key) + `"`
+}

@@ -1,0 +1,321 @@
+package client_test
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/ikkai-go/idempotency/idempotent/client"
+)
+
+// pay posts a payment and returns the status and the whole answer.
+func pay(ctx context.Context, httpClient *http.Client, url string) (status int, answer, key string, err error) {
+	r, err := http.NewRequestWithContext(ctx, http.MethodPost, url, strings.NewReader(`{"amount": 10}`))
+	if err != nil {
+		return 0, "", "", err
+	}
+	resp, err := httpClient.Do(r)
+	if err != nil {
+		return 0, "", "", err
+	}
+	defer resp.Body.Close()
+	key, _ = client.KeyFrom(resp.Request.Context())
+	read, err := io.ReadAll(resp.Body)
+	return resp.StatusCode, string(read), key, err
+}
+
+func cut(http.ResponseWriter, int) { panic(http.ErrAbortHandler) }
+
+func TestALostReplyChargesOnce(t *testing.T) {
+	for name, c := range map[string]struct {
+		each    func(http.ResponseWriter, int) bool
+		charged func(http.ResponseWriter, int)
+		came    int
+	}{
+		"nothing lost": {came: 1},
+		"connection lost before the charge": {came: 3, each: func(w http.ResponseWriter, n int) bool {
+			if n < 3 {
+				cut(w, n)
+			}
+			return true
+		}},
+		"connection lost after the charge": {came: 2, charged: cut},
+		"unavailable before the charge": {came: 3, each: func(w http.ResponseWriter, n int) bool {
+			if n < 3 {
+				w.WriteHeader(http.StatusServiceUnavailable)
+			}
+			return n >= 3
+		}},
+		"charged, and the gateway lost the answer": {came: 2, charged: func(w http.ResponseWriter, _ int) {
+			w.WriteHeader(http.StatusBadGateway)
+		}},
+		"everything at once": {came: 4, charged: cut, each: func(w http.ResponseWriter, n int) bool {
+			switch n {
+			case 1:
+				cut(w, n)
+			case 3:
+				w.WriteHeader(http.StatusGatewayTimeout)
+			}
+			return n != 3
+		}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			b := &bank{each: c.each, charged: c.charged}
+			url, beneath := b.serve(t)
+			httpClient := &http.Client{Transport: newTransport(t, client.Config{Transport: beneath, FirstPause: time.Millisecond})}
+			status, answer, _, err := pay(t.Context(), httpClient, url)
+			if err != nil || status != http.StatusCreated || answer != "receipt 1" {
+				t.Errorf("got %d %s, %v", status, answer, err)
+			}
+			if b.charges != 1 || len(b.keys) != c.came || len(slices.Compact(b.keys)) != 1 {
+				t.Errorf("%d charges, keys %s", b.charges, b.keys)
+			}
+		})
+	}
+}
+
+// What breaks off in the middle of its body has been returned already. The caller
+// repeats it, with the key that it reads from the response.
+func TestAReplyBrokenOffIsRepeatedByItsCaller(t *testing.T) {
+	b := &bank{charged: func(w http.ResponseWriter, n int) {
+		w.Header().Set("Content-Length", "9")
+		w.WriteHeader(http.StatusCreated)
+		io.WriteString(w, "rec")
+		w.(http.Flusher).Flush()
+		cut(w, n)
+	}}
+	url, beneath := b.serve(t)
+	httpClient := &http.Client{Transport: newTransport(t, client.Config{Transport: beneath})}
+	status, answer, key, err := pay(t.Context(), httpClient, url)
+	if err == nil || status != http.StatusCreated || answer != "rec" {
+		t.Fatalf("got %d %s, %v", status, answer, err)
+	}
+	if _, answer, _, err = pay(client.WithKey(t.Context(), key), httpClient, url); err != nil || answer != "receipt 1" {
+		t.Errorf("got %s, %v", answer, err)
+	}
+	if b.charges != 1 {
+		t.Errorf("%d charges", b.charges)
+	}
+}
+
+// A program that crashed after it had stored its key, and starts again.
+func TestAKeyThatWasKeptSurvivesItsProgram(t *testing.T) {
+	b := &bank{}
+	url, beneath := b.serve(t)
+	var kept string
+	first := &http.Client{Transport: newTransport(t, client.Config{Transport: beneath, OnNewKey: func(_ *http.Request, key string) error {
+		kept = key
+		return nil
+	}})}
+	if _, _, _, err := pay(t.Context(), first, url); err != nil {
+		t.Fatal(err)
+	}
+	second := &http.Client{Transport: newTransport(t, client.Config{Transport: beneath})}
+	if _, answer, _, err := pay(client.WithKey(t.Context(), kept), second, url); err != nil || answer != "receipt 1" || b.charges != 1 {
+		t.Errorf("got %s, %v, %d charges", answer, err, b.charges)
+	}
+}
+
+// All but the first are told to come back while the first is under way, until each
+// of them has been told so at least once.
+func TestClientsThatRaceForOneKeyAllGetItsAnswer(t *testing.T) {
+	const clients = 16
+	told := make(chan struct{})
+	b := &bank{charged: func(http.ResponseWriter, int) { <-told }}
+	url, beneath := b.serve(t)
+
+	var once sync.Once
+	var mu sync.Mutex
+	waiting := make(map[int]bool)
+	answers := make(chan string, clients)
+	key := client.NewKey()
+	for i := range clients {
+		transport := newTransport(t, client.Config{
+			Transport: beneath, Tries: 1 << 20, FirstPause: time.Millisecond, MaxPause: 10 * time.Millisecond,
+			OnRetry: func(_ context.Context, r client.Retry) {
+				mu.Lock()
+				defer mu.Unlock()
+				if r.Status == http.StatusConflict {
+					waiting[i] = true
+				}
+				if len(waiting) == clients-1 {
+					once.Do(func() { close(told) })
+				}
+			},
+		})
+		go func() {
+			status, answer, _, err := pay(client.WithKey(t.Context(), key), &http.Client{Transport: transport}, url)
+			answers <- fmt.Sprint(status, " ", answer, " ", err)
+		}()
+	}
+	for range clients {
+		if answer := <-answers; answer != "201 receipt 1 <nil>" {
+			t.Error(answer)
+		}
+	}
+	if b.charges != 1 {
+		t.Errorf("%d charges", b.charges)
+	}
+}
+
+func TestRequestsOfManyCallersDontMix(t *testing.T) {
+	b := &bank{each: func(w http.ResponseWriter, n int) bool {
+		if n%3 == 0 {
+			cut(w, n)
+		}
+		return true
+	}, charged: func(w http.ResponseWriter, n int) {
+		if n%5 == 0 {
+			cut(w, n)
+		}
+	}}
+	url, beneath := b.serve(t)
+	httpClient := &http.Client{Transport: newTransport(t, client.Config{Transport: beneath, Tries: 1 << 10,
+		FirstPause: time.Millisecond, MaxPause: time.Millisecond})}
+	const callers = 64
+	var wg sync.WaitGroup
+	answers := make([]string, callers)
+	for i := range callers {
+		wg.Go(func() {
+			status, answer, _, err := pay(t.Context(), httpClient, url)
+			answers[i] = answer
+			if err != nil || status != http.StatusCreated {
+				t.Error(status, answer, err)
+			}
+		})
+	}
+	wg.Wait()
+	slices.Sort(answers)
+	if b.charges != callers || len(slices.Compact(answers)) != callers {
+		t.Errorf("%d charges for %d callers", b.charges, callers)
+	}
+}
+
+// net/http follows a redirect with a new request that has the caller's headers, and
+// not the key.
+func TestARedirectKeepsTheKey(t *testing.T) {
+	for name, c := range map[string]struct {
+		status  int
+		withKey bool // at the end
+	}{
+		"307": {http.StatusTemporaryRedirect, true},
+		"308": {http.StatusPermanentRedirect, true},
+		"303": {http.StatusSeeOther, false},
+		"302": {http.StatusFound, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var keys []string
+			elsewhere := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+				keys = append(keys, r.Header.Get("Idempotency-Key"))
+			}))
+			defer elsewhere.Close()
+			here := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+				keys = append(keys, r.Header.Get("Idempotency-Key"))
+				if len(keys) == 1 {
+					http.Redirect(w, r, "/moved", c.status)
+					return
+				}
+				http.Redirect(w, r, elsewhere.URL, c.status)
+			}))
+			defer here.Close()
+
+			made := 0
+			httpClient := &http.Client{Transport: newTransport(t, client.Config{Transport: here.Client().Transport,
+				OnNewKey: func(*http.Request, string) error { made++; return nil }})}
+			if _, _, _, err := pay(t.Context(), httpClient, here.URL); err != nil {
+				t.Fatal(err)
+			}
+			if len(keys) != 3 || keys[0] == "" || made != 1 {
+				t.Fatalf("keys %q, %d made", keys, made)
+			}
+			for _, key := range keys[1:] {
+				if c.withKey && key != keys[0] || !c.withKey && key != "" {
+					t.Errorf("keys %q", keys)
+				}
+			}
+		})
+	}
+}
+
+// A body that is read ahead still has its trailers, which its reader fills in.
+func TestTrailersAreSent(t *testing.T) {
+	var got []string
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		body, _ := io.ReadAll(r.Body)
+		got = append(got, string(body)+" "+r.Trailer.Get("Digest"))
+		if len(got) == 1 {
+			w.WriteHeader(http.StatusServiceUnavailable)
+		}
+	}))
+	defer server.Close()
+	transport := newTransport(t, client.Config{Transport: server.Client().Transport, FirstPause: time.Millisecond})
+	r, err := http.NewRequestWithContext(t.Context(), http.MethodPost, server.URL, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.Trailer = http.Header{"Digest": nil}
+	r.ContentLength = -1
+	r.Body = io.NopCloser(io.MultiReader(strings.NewReader("content"), atEnd(func() { r.Trailer.Set("Digest", "d-1") })))
+	resp, err := transport.RoundTrip(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	resp.Body.Close()
+	if want := []string{"content d-1", "content d-1"}; !slices.Equal(got, want) {
+		t.Errorf("got %q", got)
+	}
+}
+
+type atEnd func()
+
+func (f atEnd) Read([]byte) (int, error) {
+	f()
+	return 0, io.EOF
+}
+
+// idleTransport knows whether it was asked to close what is idle.
+type idleTransport struct {
+	http.RoundTripper
+	closed int
+}
+
+func (i *idleTransport) CloseIdleConnections() { i.closed++ }
+
+func TestIdleConnectionsBeneathCanBeClosed(t *testing.T) {
+	beneath := &idleTransport{}
+	for _, transport := range []http.RoundTripper{beneath, &wire{}} {
+		(&http.Client{Transport: newTransport(t, client.Config{Transport: transport})}).CloseIdleConnections()
+	}
+	if beneath.closed != 1 {
+		t.Errorf("asked %d times", beneath.closed)
+	}
+}
+
+// A connection is used again for the next try, because the response before has
+// been read.
+func TestOneConnectionIsEnough(t *testing.T) {
+	connections := 0
+	server := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		w.WriteHeader(http.StatusServiceUnavailable)
+		io.WriteString(w, strings.Repeat("not now ", 1000))
+	}))
+	server.Config.ConnState = func(_ net.Conn, state http.ConnState) {
+		if state == http.StateNew {
+			connections++
+		}
+	}
+	server.Start()
+	defer server.Close()
+	httpClient := &http.Client{Transport: newTransport(t, client.Config{Transport: server.Client().Transport, FirstPause: time.Millisecond})}
+	if status, _, _, err := pay(t.Context(), httpClient, server.URL); err != nil || status != http.StatusServiceUnavailable || connections != 1 {
+		t.Errorf("got %d, %v over %d connections", status, err, connections)
+	}
+}
