@@ -58,6 +58,10 @@ explore: ## every interleaving of up to three callers and their faults (about a 
 simulate: ## SEEDS random worlds full of faults in virtual time (default 2000), or every line of the one named by SEED
 	go test ./idempotent -run '^TestNoSeedBreaksAPromise$$' -count=1 -timeout=0 -v -args -seeds=$(SEEDS) -seed=$(SEED)
 
+.PHONY: mutants
+mutants: ## the code broken on purpose in many ways, each of which the tests named for it must catch (minutes; RUN=regexp for some)
+	go run ./internal/mutants -run '$(RUN)'
+
 .PHONY: fuzz
 fuzz: ## every fuzz target with FUZZTIME inputs (default 20000x), or for that time
 	.ci/fuzz $(FUZZTIME)
