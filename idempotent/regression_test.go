@@ -97,6 +97,23 @@ func TestAResponseIsCopiedBeforeAnythingElseHappens(t *testing.T) {
 	}
 }
 
+// lambda.NewHandler answers in a buffer that its next invocation writes to.
+func TestAResponseOfAFunctionIsItsOwn(t *testing.T) {
+	store := &hooked{Memory: persistence.NewMemory()}
+	handler := newTestGuard(t, store, idempotent.Config{}).Handler(func(_ context.Context, o order) (string, error) { return "for " + o.ID, nil })
+	store.beforeComplete = func() {
+		store.beforeComplete = func() {}
+		if got, err := handler.Invoke(t.Context(), []byte(`{"id":"2"}`)); err != nil || string(got) != `"for 2"` {
+			t.Errorf("the one in between: %s, %v", got, err)
+		}
+	}
+	for range 2 {
+		if got, err := handler.Invoke(t.Context(), []byte(`{"id":"1"}`)); err != nil || string(got) != `"for 1"` {
+			t.Errorf("got %s, %v", got, err)
+		}
+	}
+}
+
 type sharedBuffer struct{ buffer []byte }
 
 func (s *sharedBuffer) Invoke(context.Context, []byte) ([]byte, error) {

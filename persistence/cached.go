@@ -36,7 +36,14 @@ type Cached struct {
 	recent  list.List // of Record; the most recently used in front
 	entries map[string]*list.Element
 	bytes   int
-	running map[string]string // keys to the owners that have not tried to complete yet
+	running map[string]running // by key
+}
+
+// running is an owner that has been seen to acquire its record, and how often it
+// has tried to complete it since.
+type running struct {
+	owner string
+	tries int
 }
 
 // NewCached returns a cache in front of a store.
@@ -47,7 +54,7 @@ func NewCached(store Store, limits CacheLimits) *Cached {
 	if limits.Bytes <= 0 {
 		limits.Bytes = 8 << 20
 	}
-	return &Cached{store: store, limits: limits, entries: make(map[string]*list.Element), running: make(map[string]string)}
+	return &Cached{store: store, limits: limits, entries: make(map[string]*list.Element), running: make(map[string]running)}
 }
 
 var (
@@ -71,12 +78,15 @@ func (c *Cached) Acquire(ctx context.Context, claim Claim) (Record, error) {
 
 // Complete implements [Store].
 func (c *Cached) Complete(ctx context.Context, l Lease, o Outcome) error {
-	// Of two outcomes of one owner the store keeps the first, without an error. So
-	// only the first try says what is stored; a try that failed may have been
-	// applied.
-	first := c.end(l)
+	c.try(l, 1)
 	err := c.store.Complete(ctx, l, o)
-	if err == nil && first {
+	switch {
+	case errors.Is(err, ErrTooLarge): // nothing was written
+		c.try(l, -1)
+	case err == nil && c.end(l) == 1:
+		// Of two outcomes of one owner the store keeps the first, without an
+		// error. So only the only try says what is stored: one that failed, or is
+		// still under way, may have been the first.
 		c.remember(o.Of(l))
 	}
 	return err
@@ -115,32 +125,47 @@ func (c *Cached) Read(ctx context.Context, key string) (Record, bool, error) {
 	return r, found, err
 }
 
-// begin notes who owns a record that has just been acquired. Owners who never end
-// make room for others.
+// begin notes who owns a record that has just been acquired, unless it is known to.
+// Owners who never end make room for others.
 func (c *Cached) begin(claim Claim, r Record) {
 	if r.Owner != claim.Owner || r.Status != StatusProcessing {
 		return
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	if c.running[r.Key].owner == r.Owner {
+		return
+	}
 	for key := range c.running {
 		if len(c.running) < c.limits.Records {
 			break
 		}
 		delete(c.running, key)
 	}
-	c.running[r.Key] = r.Owner
+	c.running[r.Key] = running{owner: r.Owner}
 }
 
-// end tells whether the owner has been seen to begin, and ends for the first time.
-func (c *Cached) end(l Lease) bool {
+// try counts tries of an owner to complete its record.
+func (c *Cached) try(l Lease, tries int) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	first := c.running[l.Key] == l.Owner
-	if first {
-		delete(c.running, l.Key)
+	if r := c.running[l.Key]; r.owner == l.Owner {
+		r.tries += tries
+		c.running[l.Key] = r
 	}
-	return first
+}
+
+// end forgets an owner and returns how often it has tried; 0 for one that was not
+// known.
+func (c *Cached) end(l Lease) int {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	r := c.running[l.Key]
+	if r.owner != l.Owner {
+		return 0
+	}
+	delete(c.running, l.Key)
+	return r.tries
 }
 
 func (c *Cached) recall(key string) (Record, bool) {

@@ -42,6 +42,7 @@ type table struct {
 	*persistence.Memory
 	requests int
 	down     error
+	before   func() // completing
 }
 
 func (s *table) Acquire(ctx context.Context, c persistence.Claim) (persistence.Record, error) {
@@ -54,6 +55,9 @@ func (s *table) Acquire(ctx context.Context, c persistence.Claim) (persistence.R
 
 func (s *table) Complete(ctx context.Context, l persistence.Lease, o persistence.Outcome) error {
 	s.requests++
+	if s.before != nil {
+		s.before()
+	}
 	if s.down != nil {
 		return s.down
 	}
@@ -263,6 +267,46 @@ func TestCachedRemembersNoSecondOutcomeOfAnOwner(t *testing.T) {
 				t.Errorf("replayed %q, the store has \"first\"", got.Result)
 			}
 		})
+	}
+}
+
+// Two tries of one owner at once: the one that returns last need not be the one
+// that was stored.
+func TestCachedRemembersNoOutcomeThatAnotherTryOvertook(t *testing.T) {
+	s := &table{Memory: persistence.NewMemory()}
+	c := persistence.NewCached(s, persistence.CacheLimits{})
+	l := acquire(t, c, claim("payment", "owner", noon)).Lease()
+	s.before = func() {
+		s.before = nil
+		if err := c.Complete(t.Context(), l, paid("quick")); err != nil {
+			t.Error(err)
+		}
+	}
+	if err := c.Complete(t.Context(), l, paid("slow")); err != nil {
+		t.Fatal(err)
+	}
+	if got := acquire(t, c, claim("payment", "duplicate", noon)); string(got.Result) != "quick" {
+		t.Errorf("replayed %q, the store has \"quick\"", got.Result)
+	}
+}
+
+func TestCachedRemembersThatAResultWasTooLarge(t *testing.T) {
+	s := &table{Memory: persistence.NewMemory()}
+	c := persistence.NewCached(s, persistence.CacheLimits{})
+	l := acquire(t, c, claim("payment", "owner", noon)).Lease()
+	s.down = persistence.ErrTooLarge
+	if err := c.Complete(t.Context(), l, paid("huge")); !errors.Is(err, persistence.ErrTooLarge) {
+		t.Fatal(err)
+	}
+	s.down = nil
+	omitted := paid("")
+	omitted.ResultOmitted = true
+	if err := c.Complete(t.Context(), l, omitted); err != nil {
+		t.Fatal(err)
+	}
+	s.down = errors.New("the store is asked")
+	if got := acquire(t, c, claim("payment", "duplicate", noon)); !got.ResultOmitted {
+		t.Errorf("replayed %+v", got)
 	}
 }
 

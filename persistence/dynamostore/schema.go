@@ -156,11 +156,12 @@ func (s *schema) attempt(i item) int {
 
 func (s *schema) result(i item) (result []byte, omitted bool, err error) {
 	encoding := textOf(i[s.attr.ResultEncoding])
-	switch encoding {
-	case "", encodingGzip:
-	case encodingOmitted:
+	_, encoded := i[s.attr.ResultEncoding]
+	switch {
+	case !encoded, encoding == encodingGzip:
+	case encoding == encodingOmitted:
 		return nil, true, nil
-	default:
+	default: // also one that is no text
 		return nil, false, fmt.Errorf("the result has the encoding %q", encoding)
 	}
 	value, exists := i[s.attr.Result]

@@ -51,6 +51,7 @@ func TestItemsOfOthers(t *testing.T) {
 		"unknown status":                {attributes{"status": text("EXPIRED")}, "unreadable"},
 		"result of another type":        {attributes{"status": text("COMPLETED"), "result": number("1")}, "unreadable"},
 		"unknown encoding":              {attributes{"status": text("COMPLETED"), "result": text("x"), "result_encoding": text("br")}, "unreadable"},
+		"an encoding of another type":   {attributes{"status": text("COMPLETED"), "result": text("x"), "result_encoding": number("1")}, "unreadable"},
 		"fingerprint of another type":   {attributes{"status": text("COMPLETED"), "result": text("x"), "fingerprint": number("1")}, "unreadable"},
 		"steps of another type":         {attributes{"status": text("PARTIAL_SUCCESS"), "steps": text("x")}, "unreadable"},
 		"a step of another type":        {attributes{"status": text("PARTIAL_SUCCESS"), "steps": &types.AttributeValueMemberM{Value: attributes{"a": number("1")}}}, "unreadable"},
@@ -80,6 +81,21 @@ func TestItemsOfOthers(t *testing.T) {
 				t.Errorf("took %d requests", len(db.Requests()))
 			}
 		})
+	}
+}
+
+// A lease and an expiry are stored in whole units, and neither ends early for it.
+func TestPartsOfAUnitAreRoundedUp(t *testing.T) {
+	_, store := newStore(t)
+	c := claim("me")
+	c.LeaseUntil = c.LeaseUntil.Add(time.Microsecond)
+	c.ExpiresAt = c.ExpiresAt.Add(time.Millisecond)
+	if _, err := store.Acquire(t.Context(), c); err != nil {
+		t.Fatal(err)
+	}
+	r, found, err := store.Read(t.Context(), c.Key)
+	if err != nil || !found || r.LeaseUntil.Before(c.LeaseUntil) || r.ExpiresAt.Before(c.ExpiresAt) {
+		t.Errorf("got %+v, %v, %v, want nothing to end before what was claimed: %+v", r, found, err, c)
 	}
 }
 
