@@ -51,7 +51,8 @@
 //
 // Between two tries there is a pause that doubles each time, of which up to a half
 // is left out at random. Retry-After, in seconds or as a date, makes it longer. No
-// pause goes beyond the deadline of the request's context: where it would, or where
+// pause goes beyond the deadline of the request's context, which is that of the
+// [http.Client]'s Timeout too: where it would, or where
 // [Config.Tries] is reached, or where Retry-After asks for more than
 // [Config.MaxPause], the last response or error is returned as it is, a 503 like a
 // 200. A context that ends during a pause ends it at once, with the context's error.

@@ -21,22 +21,30 @@ func NewKey() string {
 	return fmt.Sprintf("%x-%x-%x-%x-%x", id[:4], id[4:6], id[6:8], id[8:10], id[10:])
 }
 
-type keyInContext struct{}
+// contextKey is a key in a context. One that is there because a request was sent
+// under it is for reading only: a transport beneath may send requests of its own
+// from that context, such as for a token.
+type contextKey struct {
+	key   string
+	given bool // by the caller, for the requests of the context
+}
+
+type inContext struct{}
 
 // WithKey returns a context whose requests are sent under this key, if their
 // method is one of [Config.Methods]. It is for the requests of one intent, be it
 // the first or one repeated later, and not for a context that requests of other
 // intents derive from.
 func WithKey(ctx context.Context, key string) context.Context {
-	return context.WithValue(ctx, keyInContext{}, key)
+	return context.WithValue(ctx, inContext{}, contextKey{key: key, given: true})
 }
 
 // KeyFrom returns the key in the context: what [WithKey] put there, and in the
 // context of a request that a [Transport] has sent, such as the Request of a
 // response, the key it went under.
 func KeyFrom(ctx context.Context) (string, bool) {
-	key, ok := ctx.Value(keyInContext{}).(string)
-	return key, ok
+	found, ok := ctx.Value(inContext{}).(contextKey)
+	return found.key, ok
 }
 
 // KeyError says that the key given for a request can't be sent. Nothing was sent.
@@ -71,22 +79,22 @@ const (
 
 // identify finds the request's key, or makes one.
 func (c *Config) identify(r *http.Request) (identity, error) {
-	given, isGiven := KeyFrom(r.Context())
+	wanted, _ := r.Context().Value(inContext{}).(contextKey)
 	if values, ok := fieldValues(r.Header, c.Header); ok {
 		if len(values) == 0 {
 			return identity{kind: idempotent}, nil
 		}
 		key, err := parseField(values)
-		if err == nil && isGiven && given != key {
-			err = &KeyError{Key: key, Problem: fmt.Sprintf("is in the header, and %q in the context", given)}
+		if err == nil && wanted.given && wanted.key != key {
+			err = &KeyError{Key: key, Problem: fmt.Sprintf("is in the header, and %q in the context", wanted.key)}
 		}
 		return identity{key: key, kind: keyInHeader}, err
 	}
 	switch {
 	case !slices.Contains(c.Methods, r.Method):
 		return identity{kind: kindOfMethod(r.Method)}, nil
-	case isGiven:
-		return identity{key: given, kind: keyElsewhere}, c.Form.check(given)
+	case wanted.given:
+		return identity{key: wanted.key, kind: keyElsewhere}, c.Form.check(wanted.key)
 	}
 	// [http.Client] repeats the caller's headers after a redirect, but the key is
 	// not among them: the caller's request is left as it is.
@@ -104,7 +112,7 @@ func (c *Config) identified(r *http.Request, id identity) *http.Request {
 	if id.key == "" {
 		return r
 	}
-	carrier := r.WithContext(WithKey(r.Context(), id.key))
+	carrier := r.WithContext(context.WithValue(r.Context(), inContext{}, contextKey{key: id.key}))
 	if id.kind != keyInHeader {
 		carrier.Header = make(http.Header)
 		maps.Copy(carrier.Header, r.Header)

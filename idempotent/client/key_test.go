@@ -267,6 +267,25 @@ func TestTheCallerCanReadTheKey(t *testing.T) {
 	}
 }
 
+// A transport beneath that sends requests of its own, such as for a token, does so
+// from the context of the request that it is given.
+func TestARequestMadeBeneathHasItsOwnKey(t *testing.T) {
+	w := &wire{script: []answer{{status: 200}}}
+	inner := newTransport(t, client.Config{Transport: w})
+	outer := newTransport(t, client.Config{Transport: transportFunc(func(r *http.Request) (*http.Response, error) {
+		if _, err := inner.RoundTrip(newRequest(r.Context(), http.MethodPost, "a token, please")); err != nil {
+			t.Error(err)
+		}
+		return inner.RoundTrip(r)
+	})})
+	if _, err := outer.RoundTrip(post(t)); err != nil {
+		t.Fatal(err)
+	}
+	if keys := w.keys(); len(keys) != 2 || keys[0] == keys[1] {
+		t.Errorf("sent under %s", keys)
+	}
+}
+
 func TestANewKeyIsKeptBeforeItIsSent(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := &wire{script: []answer{{status: 503}, {status: 201}}}

@@ -48,34 +48,44 @@ func (a *API) serve(ctx context.Context, r *Request, run func(context.Context) (
 	var own outcome
 	stored, err := idempotent.DoAs(ctx, a.guard, id, func(ctx context.Context) (response, error) {
 		answer, err := run(ctx)
-		own = outcome{returned: true, err: err}
-		if err == nil && !a.config.Settled(answer.Status) {
+		switch {
+		case err != nil:
+			own = failed
+			return response{}, err
+		case !a.config.Settled(answer.Status):
+			own = answered
 			return response{}, &unsettledError{answer.Status}
+		default:
+			own = recorded
+			return a.replays.keep(answer), nil
 		}
-		return a.replays.keep(answer), err
 	})
-	unsettled, _ := errors.AsType[*unsettledError](err)
 	switch {
-	case own.err != nil:
-		return nil, own.err
-	case unsettled != nil, own.returned && err == nil:
-		return nil, nil
-	case err != nil:
-		if refusal := a.refusal(ctx, err); refusal != nil {
-			return refusal, nil
-		}
+	case own == failed:
 		return nil, err
-	default:
+	case own == answered, own == recorded && err == nil:
+		return nil, nil
+	case err == nil:
 		replay := stored.with(replayedHeader, "true")
 		return &replay, nil
+	case errors.Is(err, idempotent.ErrReplay):
+		return a.broken(ctx, err), nil
 	}
+	if p, refused := a.config.refusal(err); refused {
+		return a.problem(p), nil
+	}
+	return nil, err
 }
 
-// outcome is how the handler has ended, if it has run.
-type outcome struct {
-	returned bool
-	err      error
-}
+// outcome is how the handler has ended.
+type outcome int
+
+const (
+	_        outcome = iota // it has not run
+	failed                  // with an error
+	answered                // with a response that is not to be recorded
+	recorded                // with one that is
+)
 
 // identify says what a request is recognised by. Without a key that is nothing,
 // and the guard decides what that means.

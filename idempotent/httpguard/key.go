@@ -58,7 +58,7 @@ func (c *Config) readKey(r *Request) (string, error) {
 // parameters, so they are refused rather than ignored.
 func parseKey(values []string) (string, error) {
 	if len(values) > 1 {
-		return "", keyFault("there is more than one key")
+		return "", keyFault("There is more than one key.")
 	}
 	text := strings.Trim(strings.Join(values, ""), " \t")
 	key, err := text, error(nil)

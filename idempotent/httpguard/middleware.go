@@ -97,7 +97,7 @@ func writeHTTP(w http.ResponseWriter, r *response) {
 	}
 	maps.Copy(w.Header(), canonical(r.separate()))
 	w.WriteHeader(r.Status)
-	_, _ = w.Write(body) // the client may be gone
+	_, _ = w.Write(body) //nolint:gosec // the handler's own response, or a problem document; the client may be gone
 }
 
 func canonical(headers map[string][]string) http.Header {

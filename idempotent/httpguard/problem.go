@@ -48,55 +48,54 @@ func seconds(d time.Duration) string {
 	return strconv.FormatInt(max(1, int64((d+time.Second-1)/time.Second)), 10)
 }
 
-// refusal answers for the guard's errors; nil for those that are not its own.
-func (a *API) refusal(ctx context.Context, err error) *response {
+// refusal says how one of the guard's errors is answered. A permanent failure is what
+// the first try has returned, and stays an error.
+func (c *Config) refusal(err error) (p problem, refused bool) {
 	running, _ := errors.AsType[*idempotent.InProgressError](err)
 	failed, _ := errors.AsType[*idempotent.StoreError](err)
 	switch {
 	case errors.Is(err, idempotent.ErrKey):
-		return a.problem(problem{status: http.StatusBadRequest,
-			title:  "A key is missing",
-			detail: fmt.Sprintf("This operation needs the header %s, with a value that is new for each request and the same in all its tries.", a.config.Header)})
+		return problem{status: http.StatusBadRequest,
+			title:  c.Header + " is missing",
+			detail: fmt.Sprintf("This operation needs the header %s, with a value that is new for each request and the same in all its tries.", c.Header)}, true
 	case running != nil:
-		return a.problem(problem{status: http.StatusConflict, retryAfter: max(running.RetryAfter, 1),
+		return problem{status: http.StatusConflict, retryAfter: max(running.RetryAfter, 1),
 			title:  "The request is being processed",
-			detail: "An earlier try of this request is not finished. Repeat it later, with the same key, for its response."})
+			detail: "An earlier try of this request is not finished. Repeat it later, with the same key, for its response."}, true
 	case errors.Is(err, idempotent.ErrMismatch):
 		status := http.StatusUnprocessableEntity
-		if a.config.OnMismatch == Refuse409 {
+		if c.OnMismatch == Refuse409 {
 			status = http.StatusConflict
 		}
-		return a.problem(problem{status: status,
+		return problem{status: status,
 			title:  "The key was used for another request",
-			detail: "The key came first with another method, path, query or content. A new request needs a new key."})
+			detail: "The key came first with another method, path, query or content. A new request needs a new key."}, true
 	case errors.Is(err, idempotent.ErrResultNotStored):
-		return a.problem(problem{status: http.StatusConflict,
+		return problem{status: http.StatusConflict,
 			title:  "The response is gone",
-			detail: "The request was carried out before, and its response could not be kept. It must not be repeated."})
+			detail: "The request was carried out before, and its response could not be kept. It must not be repeated."}, true
 	case errors.Is(err, idempotent.ErrOutcomeUnknown):
-		return a.problem(problem{status: http.StatusConflict,
+		return problem{status: http.StatusConflict,
 			title:  "The outcome is unknown",
-			detail: "An earlier try of this request did not finish, and may have been carried out. It is not repeated."})
+			detail: "An earlier try of this request did not finish, and may have been carried out. It is not repeated."}, true
 	case errors.Is(err, idempotent.ErrLeaseLost):
-		return a.problem(problem{status: http.StatusConflict, retryAfter: soon,
+		return problem{status: http.StatusConflict, retryAfter: soon,
 			title:  "Another try has taken over",
-			detail: "Repeat the request, with the same key, for the other try's response."})
+			detail: "Repeat the request, with the same key, for the other try's response."}, true
 	case failed != nil && failed.Executed:
-		return a.problem(problem{status: http.StatusServiceUnavailable,
+		return problem{status: http.StatusServiceUnavailable,
 			title:  "The outcome could not be recorded",
-			detail: "The request was carried out, but that could not be recorded. Ask for its state before you repeat it."})
+			detail: "The request was carried out, but that could not be recorded. Ask for its state before you repeat it."}, true
 	case failed != nil && !failed.Retryable:
-		return a.problem(problem{status: http.StatusServiceUnavailable,
+		return problem{status: http.StatusServiceUnavailable,
 			title:  "The request was not started",
-			detail: "The service is not available. Nothing was done."})
+			detail: "The service is not available. Nothing was done."}, true
 	case failed != nil, errors.Is(err, idempotent.ErrNotStarted):
-		return a.problem(problem{status: http.StatusServiceUnavailable, retryAfter: soon,
+		return problem{status: http.StatusServiceUnavailable, retryAfter: soon,
 			title:  "The request was not started",
-			detail: "Nothing was done. Repeat the request with the same key."})
-	case errors.Is(err, idempotent.ErrReplay):
-		return a.broken(ctx, err)
+			detail: "Nothing was done. Repeat the request with the same key."}, true
 	default:
-		return nil
+		return problem{}, false
 	}
 }
 

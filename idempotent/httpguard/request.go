@@ -85,9 +85,7 @@ func readHeader(single map[string]string, multi map[string][]string) http.Header
 // readParameters does the same for query parameters, which the event has decoded.
 func readParameters(single map[string]string, multi map[string][]string) url.Values {
 	query := make(url.Values, max(len(single), len(multi)))
-	for name, values := range multi {
-		query[name] = values
-	}
+	maps.Copy(query, multi)
 	for name, value := range single {
 		if !slices.Contains(query[name], value) {
 			query[name] = append(slices.Clip(query[name]), value)

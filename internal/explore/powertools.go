@@ -91,8 +91,7 @@ func (t powertools) saveInProgress(ctx context.Context) (map[string]types.Attrib
 		},
 		ReturnValuesOnConditionCheckFailure: types.ReturnValuesOnConditionCheckFailureAllOld,
 	})
-	var refused *types.ConditionalCheckFailedException
-	if errors.As(err, &refused) {
+	if refused, ok := errors.AsType[*types.ConditionalCheckFailedException](err); ok {
 		return refused.Item, nil
 	}
 	return nil, err

@@ -2,6 +2,7 @@ package selection
 
 import (
 	"bytes"
+	"encoding/binary"
 	"math"
 
 	"github.com/ikkai-go/idempotency/internal/canonicaljson"
@@ -48,14 +49,24 @@ func (d document) kind(at int) byte {
 
 // space steps over white space, if there is any. There seldom is.
 func (d document) space(at int) int {
-	if d.kind(at) > ' ' {
+	if uint(at) < uint(len(d)) && d[at] > ' ' {
 		return at
 	}
-	for c := d.kind(at); c == ' ' || c == '\n' || c == '\r' || c == '\t'; c = d.kind(at) {
+	return d.indentation(at)
+}
+
+// indentation steps over white space of which there is some.
+func (d document) indentation(at int) int {
+	for uint(at) < uint(len(d)) && isSpace[d[at]] {
 		at++
+		for len(d)-at >= 8 && binary.LittleEndian.Uint64(d[at:]) == every*' ' {
+			at += 8
+		}
 	}
 	return at
 }
+
+var isSpace = [256]bool{' ': true, '\n': true, '\r': true, '\t': true}
 
 // value steps over a value inside of that many arrays and objects.
 func (d document) value(at, level int) int {
@@ -143,6 +154,9 @@ func (d document) number(at int) int {
 		at++
 	} else {
 		at = d.digits(at)
+	}
+	if c := d.kind(at); c != '.' && c != 'e' && c != 'E' {
+		return at // most are whole
 	}
 	if d.kind(at) == '.' {
 		at = d.digits(at + 1)

@@ -3,7 +3,6 @@ package selection
 import (
 	"encoding/binary"
 	"math/bits"
-	"strings"
 )
 
 // string steps over a string. Most are short and have no escapes.
@@ -39,6 +38,7 @@ func (d document) string(at int) int {
 // words below the top bit of a byte says something about that byte.
 func endOfString(document []byte, at int) int {
 	const even, odd = 0x0080008000800080, 0x8000800080008000
+	at = unicodeEscapes(document, at)
 	carried := uint64(0) // the top bit of the first byte: it is escaped
 	for len(document)-at >= 8 {
 		chunk := binary.LittleEndian.Uint64(document[at:])
@@ -71,7 +71,7 @@ func endOfString(document []byte, at int) int {
 		if width == 0 {
 			return -1
 		}
-		at, carried = at+width, 0
+		at, carried = unicodeEscapes(document, at+width), 0
 	}
 	if carried != 0 {
 		at-- // back to the backslash
@@ -103,6 +103,15 @@ func zeroBytes(chunk uint64) uint64 {
 	return ^((chunk&low + low) | chunk | low)
 }
 
+// unicodeEscapes steps over the \uXXXX that stand there one behind another, as they
+// do where a sender escapes all that is not ASCII.
+func unicodeEscapes(document []byte, at int) int {
+	for len(document)-at >= 6 && document[at] == '\\' && document[at+1] == 'u' && areHexDigits([4]byte(document[at+2:])) {
+		at += 6
+	}
+	return at
+}
+
 // escapeWidth returns the length of the escape sequence behind a backslash, or 0.
 func escapeWidth(text []byte) int {
 	if len(text) == 0 {
@@ -112,15 +121,22 @@ func escapeWidth(text []byte) int {
 	case '"', '\\', '/', 'b', 'f', 'n', 'r', 't':
 		return 1
 	case 'u':
-		if len(text) < 5 {
-			return 0
+		if len(text) >= 5 && areHexDigits([4]byte(text[1:])) {
+			return 5
 		}
-		for _, c := range text[1:5] {
-			if strings.IndexByte("0123456789abcdefABCDEF", c) < 0 {
-				return 0
-			}
-		}
-		return 5
 	}
 	return 0
 }
+
+func areHexDigits(c [4]byte) bool {
+	return hexDigit[c[0]]&hexDigit[c[1]]&hexDigit[c[2]]&hexDigit[c[3]] == 1
+}
+
+// hexDigit is 1 for a hexadecimal digit. Looking all four of an escape up at once
+// leaves one branch, which is always taken alike.
+var hexDigit = func() (table [256]uint8) {
+	for _, c := range "0123456789abcdefABCDEF" {
+		table[c] = 1
+	}
+	return table
+}()
