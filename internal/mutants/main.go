@@ -14,12 +14,14 @@ package main
 import (
 	"bufio"
 	"bytes"
+	"context"
 	"encoding/json"
 	"errors"
 	"flag"
 	"fmt"
 	"os"
 	"os/exec"
+	"os/signal"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -36,13 +38,15 @@ func main() {
 		writeTable(os.Stdout)
 		return
 	}
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
+	defer stop()
 	only, err := regexp.Compile(*run)
 	if err == nil {
 		var packages []string
 		if *survey != "" {
 			packages = strings.Split(*survey, ",")
 		}
-		err = check(only, packages)
+		err = check(ctx, only, packages)
 	}
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "mutants:", err)
@@ -51,7 +55,7 @@ func main() {
 }
 
 // check runs the tests of all mutants whose name matches.
-func check(only *regexp.Regexp, survey []string) error {
+func check(ctx context.Context, only *regexp.Regexp, survey []string) error {
 	var survivors []string
 	started, count := time.Now(), 0
 	for _, m := range mutants {
@@ -59,7 +63,10 @@ func check(only *regexp.Regexp, survey []string) error {
 			continue
 		}
 		count++
-		caught, err := m.catch(survey)
+		caught, err := m.catch(ctx, survey)
+		if ctx.Err() != nil {
+			return ctx.Err()
+		}
 		if err != nil {
 			caught = []string{err.Error()}
 		}
@@ -76,14 +83,14 @@ func check(only *regexp.Regexp, survey []string) error {
 }
 
 // catch returns the tests that fail in the mutant's presence.
-func (m mutant) catch(survey []string) ([]string, error) {
+func (m mutant) catch(ctx context.Context, survey []string) ([]string, error) {
 	overlay, clean, err := m.overlay()
 	if err != nil {
 		return nil, err
 	}
 	defer clean()
 	if survey != nil {
-		return failing(overlay, append([]string{"-timeout=4m"}, survey...))
+		return failing(ctx, overlay, append([]string{"-timeout=4m"}, survey...))
 	}
 	byPackage := make(map[string][]string)
 	for _, t := range m.caught {
@@ -91,7 +98,7 @@ func (m mutant) catch(survey []string) ([]string, error) {
 	}
 	var caught []string
 	for pkg, names := range byPackage {
-		failed, err := failing(overlay, []string{"-timeout=2m", "-run=^(" + strings.Join(names, "|") + ")$", "./" + pkg})
+		failed, err := failing(ctx, overlay, []string{"-timeout=2m", "-run=^(" + strings.Join(names, "|") + ")$", "./" + pkg})
 		if err != nil {
 			return nil, err
 		}
@@ -138,8 +145,8 @@ func (m mutant) apply() ([]byte, error) {
 
 // failing returns the top-level tests that fail. A mutant that does not compile is
 // an error: nobody has to catch it.
-func failing(overlay string, args []string) ([]string, error) {
-	cmd := exec.Command("go", append([]string{"test", "-json", "-count=1", "-overlay=" + overlay}, args...)...) //nolint:gosec // of the list in this package, and of whoever runs it
+func failing(ctx context.Context, overlay string, args []string) ([]string, error) {
+	cmd := exec.CommandContext(ctx, "go", append([]string{"test", "-json", "-count=1", "-overlay=" + overlay}, args...)...) //nolint:gosec // of the list in this package, and of whoever runs it
 	var complaints bytes.Buffer
 	cmd.Stderr = &complaints
 	output, err := cmd.Output()
