@@ -39,7 +39,6 @@ func main() {
 		return
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
-	defer stop()
 	only, err := regexp.Compile(*run)
 	if err == nil {
 		var packages []string
@@ -48,6 +47,7 @@ func main() {
 		}
 		err = check(ctx, only, packages)
 	}
+	stop()
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "mutants:", err)
 		os.Exit(1)
