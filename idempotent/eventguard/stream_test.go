@@ -1,0 +1,217 @@
+package eventguard_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/aws/aws-lambda-go/events"
+
+	"github.com/ikkai-go/idempotency"
+	"github.com/ikkai-go/idempotency/idempotent"
+	"github.com/ikkai-go/idempotency/idempotent/eventguard"
+	"github.com/ikkai-go/idempotency/persistence"
+)
+
+// shards runs a story on the batches of both kinds of stream. Its handler gets the
+// text of a record, and answers with the sequence numbers that failed.
+func shards(t *testing.T, story func(t *testing.T, guard func(idempotent.Config) *idempotent.Guard, handler func(*idempotent.Guard, eventguard.Config, func(string) error) func(context.Context, ...string) ([]string, error))) {
+	guard := func(t *testing.T) func(idempotent.Config) *idempotent.Guard {
+		return func(config idempotent.Config) *idempotent.Guard {
+			return newGuard(t, persistence.NewMemory(), config)
+		}
+	}
+	t.Run("Kinesis", func(t *testing.T) {
+		story(t, guard(t), func(g *idempotent.Guard, config eventguard.Config, fn func(string) error) func(context.Context, ...string) ([]string, error) {
+			config.Logger = silent
+			handle, err := eventguard.Kinesis(g, config, func(_ context.Context, data json.RawMessage, _ events.KinesisEventRecord) error {
+				return fn(string(data))
+			})
+			if err != nil {
+				t.Fatal(err)
+			}
+			return func(ctx context.Context, texts ...string) ([]string, error) {
+				var event events.KinesisEvent
+				for i, text := range texts {
+					event.Records = append(event.Records, events.KinesisEventRecord{
+						EventID: fmt.Sprint("shardId-0:", i), EventSourceArn: "arn:aws:kinesis:::stream/orders",
+						Kinesis: events.KinesisRecord{Data: []byte(text), SequenceNumber: fmt.Sprint(i)},
+					})
+				}
+				response, err := handle(ctx, event)
+				var failed []string
+				for _, f := range response.BatchItemFailures {
+					failed = append(failed, f.ItemIdentifier)
+				}
+				return failed, err
+			}
+		})
+	})
+	t.Run("DynamoDB", func(t *testing.T) {
+		story(t, guard(t), func(g *idempotent.Guard, config eventguard.Config, fn func(string) error) func(context.Context, ...string) ([]string, error) {
+			config.Logger = silent
+			handle, err := eventguard.DynamoDB(g, config, func(_ context.Context, r events.DynamoDBEventRecord) error {
+				return fn(r.Change.NewImage["text"].String())
+			})
+			if err != nil {
+				t.Fatal(err)
+			}
+			return func(ctx context.Context, texts ...string) ([]string, error) {
+				var event events.DynamoDBEvent
+				for i, text := range texts {
+					event.Records = append(event.Records, events.DynamoDBEventRecord{
+						EventID: fmt.Sprintf("%032x", i+1),
+						Change: events.DynamoDBStreamRecord{
+							NewImage:       map[string]events.DynamoDBAttributeValue{"text": events.NewStringAttribute(text)},
+							SequenceNumber: fmt.Sprint(i),
+						},
+					})
+				}
+				response, err := handle(ctx, event)
+				var failed []string
+				for _, f := range response.BatchItemFailures {
+					failed = append(failed, f.ItemIdentifier)
+				}
+				return failed, err
+			}
+		})
+	})
+}
+
+func TestAShardStopsAtItsFirstFailure(t *testing.T) {
+	shards(t, func(t *testing.T, guard func(idempotent.Config) *idempotent.Guard, handler func(*idempotent.Guard, eventguard.Config, func(string) error) func(context.Context, ...string) ([]string, error)) {
+		var l ledger
+		ill := true
+		handle := handler(guard(idempotent.Config{}), eventguard.Config{}, func(text string) error {
+			switch {
+			case text == "panic" && ill:
+				panic("odd")
+			case text == "bad" && ill:
+				return errTryAgain
+			}
+			l.add(text)
+			return nil
+		})
+		for _, bad := range []string{"bad", "panic"} {
+			if failed, err := handle(t.Context(), "a", "b", bad, "c", "bad"); err != nil || !slices.Equal(failed, []string{"2"}) {
+				t.Errorf("failed %q, %v, want the third only", failed, err)
+			}
+		}
+		l.want(t, "a", "b")
+		ill = false
+		if failed, err := handle(t.Context(), "a", "b", "bad", "c"); err != nil || len(failed) > 0 {
+			t.Errorf("failed %q, %v, want none", failed, err)
+		}
+		l.want(t, "a", "b", "bad", "c")
+	})
+}
+
+func TestAShardMayBeFailedAsABatch(t *testing.T) {
+	shards(t, func(t *testing.T, guard func(idempotent.Config) *idempotent.Guard, handler func(*idempotent.Guard, eventguard.Config, func(string) error) func(context.Context, ...string) ([]string, error)) {
+		handle := handler(guard(idempotent.Config{}), eventguard.Config{OnFailure: eventguard.FailBatch}, func(text string) error {
+			if text == "bad" {
+				return errTryAgain
+			}
+			return nil
+		})
+		_, err := handle(t.Context(), "a", "bad", "c")
+		failed, ok := errors.AsType[*eventguard.BatchError](err)
+		if !ok || failed.Records != 3 || len(failed.Failed) != 1 || failed.Failed[0].ID != "1" {
+			t.Errorf("%v, want a BatchError of the second", err)
+		}
+	})
+}
+
+func TestAShardStopsInTime(t *testing.T) {
+	shards(t, func(t *testing.T, guard func(idempotent.Config) *idempotent.Guard, handler func(*idempotent.Guard, eventguard.Config, func(string) error) func(context.Context, ...string) ([]string, error)) {
+		synctest.Test(t, func(t *testing.T) {
+			ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+			defer cancel()
+			handle := handler(guard(idempotent.Config{}), eventguard.Config{Reserve: 4 * time.Second}, func(string) error {
+				time.Sleep(4 * time.Second) // virtual
+				return nil
+			})
+			if failed, err := handle(ctx, "a", "b", "c"); err != nil || !slices.Equal(failed, []string{"2"}) {
+				t.Errorf("failed %q, %v, want the third", failed, err)
+			}
+		})
+	})
+}
+
+func TestRecordsOfTwoStreamsAreDifferent(t *testing.T) {
+	runs := 0
+	handle, err := eventguard.Kinesis(newGuard(t, persistence.NewMemory(), idempotent.Config{}), eventguard.Config{Logger: silent},
+		func(context.Context, order, events.KinesisEventRecord) error { runs++; return nil })
+	if err != nil {
+		t.Fatal(err)
+	}
+	event := delivered[events.KinesisEvent](t, "kinesis-payments.json")
+	for _, stream := range []string{"payments", "payments", "refunds"} {
+		for i := range event.Records {
+			event.Records[i].EventSourceArn = "arn:aws:kinesis:eu-west-1:123456789012:stream/" + stream
+		}
+		if response, err := handle(t.Context(), event); err != nil || response.BatchItemFailures == nil || len(response.BatchItemFailures) > 0 {
+			t.Fatalf("%v, %v, want [] failed", response.BatchItemFailures, err)
+		}
+	}
+	if want := 2 * len(event.Records); runs != want {
+		t.Errorf("%d runs, want %d", runs, want)
+	}
+}
+
+func TestRecordsWithoutAnIdAreNeitherRunNorPassed(t *testing.T) {
+	guard := newGuard(t, persistence.NewMemory(), idempotent.Config{})
+	ran := errors.New("ran")
+	kinesis, err := eventguard.Kinesis(guard, eventguard.Config{Logger: silent}, func(context.Context, json.RawMessage, events.KinesisEventRecord) error { return ran })
+	if err != nil {
+		t.Fatal(err)
+	}
+	dynamodb, err := eventguard.DynamoDB(guard, eventguard.Config{Logger: silent}, func(context.Context, events.DynamoDBEventRecord) error { return ran })
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, inKinesis := kinesis(t.Context(), events.KinesisEvent{Records: make([]events.KinesisEventRecord, 1)})
+	_, inDynamoDB := dynamodb(t.Context(), events.DynamoDBEvent{Records: make([]events.DynamoDBEventRecord, 1)})
+	for source, err := range map[string]error{"Kinesis": inKinesis, "DynamoDB": inDynamoDB} {
+		if !errors.Is(err, eventguard.ErrBatch) || !errors.Is(err, idempotent.ErrKey) || errors.Is(err, ran) {
+			t.Errorf("%s: %v, want a BatchError of a KeyError", source, err)
+		}
+	}
+}
+
+// A Key sees a change as Lambda delivers it.
+func TestAKeyReadsAStreamRecord(t *testing.T) {
+	event := delivered[events.DynamoDBEvent](t, "dynamodb-stream-orders.json")
+	tests := map[string]struct {
+		config idempotent.Config
+		runs   int
+	}{
+		"each change": {idempotent.Config{}, 2},
+		"each state":  {idempotent.Config{Key: idempotency.MustJMESPath("[dynamodb.Keys.pk.S, dynamodb.NewImage.state.S]")}, 2},
+		"each item":   {idempotent.Config{Key: idempotency.MustJMESPath("dynamodb.Keys.pk.S")}, 1},
+		"each place":  {idempotent.Config{Key: idempotency.MustJMESPath("dynamodb.SequenceNumber")}, 2},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			runs := 0
+			handle, err := eventguard.DynamoDB(newGuard(t, persistence.NewMemory(), test.config), eventguard.Config{Logger: silent},
+				func(context.Context, events.DynamoDBEventRecord) error { runs++; return nil })
+			if err != nil {
+				t.Fatal(err)
+			}
+			for range 2 {
+				if response, err := handle(t.Context(), event); err != nil || len(response.BatchItemFailures) > 0 {
+					t.Fatal(response, err)
+				}
+			}
+			if runs != test.runs {
+				t.Errorf("%d runs, want %d", runs, test.runs)
+			}
+		})
+	}
+}
