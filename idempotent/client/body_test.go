@@ -55,6 +55,9 @@ func TestBodiesAreSentAgain(t *testing.T) {
 					if s.body != c.content || s.length != c.sent {
 						t.Errorf("try %d had %d bytes and declared %d", i+1, len(s.body), s.length)
 					}
+					if again := c.tries > 1; s.getBody != again { // net/http repeats some tries by itself
+						t.Errorf("try %d can be repeated by net/http: %t", i+1, s.getBody)
+					}
 				}
 				if body.closed != 1 {
 					t.Errorf("the body is closed %d times", body.closed)
@@ -80,20 +83,26 @@ func TestARequestWithoutABodyIsSentAgain(t *testing.T) {
 
 // A request that is sent once in any case is neither kept in memory nor changed.
 func TestABodyIsNotReadAheadForOneTry(t *testing.T) {
+	getBody := func() (io.ReadCloser, error) { return nil, errors.New("not needed") }
 	for name, c := range map[string]struct {
-		method string
-		tries  int
-	}{"not idempotent": {"LOCK", 5}, "one try": {"POST", 1}} {
+		method  string
+		tries   int
+		getBody func() (io.ReadCloser, error)
+	}{
+		"not idempotent":              {method: "LOCK"},
+		"not idempotent, one of many": {method: "LOCK", getBody: getBody},
+		"one try":                     {method: "POST", tries: 1},
+		"one try, one body of many":   {method: "POST", tries: 1, getBody: getBody},
+	} {
 		body := &content{Reader: strings.NewReader("0123")}
-		getBody := func() (io.ReadCloser, error) { return nil, errors.New("not needed") }
 		transport := newTransport(t, client.Config{Tries: c.tries, Transport: transportFunc(func(r *http.Request) (*http.Response, error) {
-			if r.Body != body || r.GetBody == nil || r.ContentLength != -1 {
+			if r.Body != body || (r.GetBody == nil) != (c.getBody == nil) || r.ContentLength != -1 {
 				t.Errorf("%s: sent with body %v, length %d", name, r.Body, r.ContentLength)
 			}
 			return &http.Response{StatusCode: http.StatusServiceUnavailable}, r.Body.Close()
 		})})
 		r := newRequest(t.Context(), c.method, "")
-		r.Body, r.GetBody, r.ContentLength = body, getBody, -1
+		r.Body, r.GetBody, r.ContentLength = body, c.getBody, -1
 		if resp, err := transport.RoundTrip(r); err != nil || resp.StatusCode != http.StatusServiceUnavailable {
 			t.Errorf("%s: got %v, %v", name, resp, err)
 		}

@@ -55,6 +55,16 @@ func TestDefaultsFitWhatIsGiven(t *testing.T) {
 	}
 }
 
+func TestAConfigIsCopied(t *testing.T) {
+	w := &wire{script: []answer{{status: 201}}}
+	methods := []string{"POST"}
+	transport := newTransport(t, client.Config{Transport: w, Methods: methods})
+	methods[0] = "PATCH"
+	if _, err := transport.RoundTrip(post(t)); err != nil || w.keys()[0] == "" {
+		t.Errorf("sent under %q, %v", w.keys(), err)
+	}
+}
+
 // The package's documentation names tests as evidence.
 func TestTheTestsOfTheRequirementsExist(t *testing.T) {
 	named := regexp.MustCompile(`(?m)^//\t[\d.]+ .* (Test\w+)$`).FindAllStringSubmatch(read(t, "doc.go"), -1)

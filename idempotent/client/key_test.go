@@ -243,6 +243,37 @@ func TestTheRequestIsLeftAsItIs(t *testing.T) {
 	})
 }
 
+// Signing transports add to the header of the request they are given.
+func TestATryDoesNotSeeWhatWasAddedToTheOneBefore(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := &wire{script: []answer{{status: 503}, {status: 201}}}
+		transport := newTransport(t, client.Config{Transport: transportFunc(func(r *http.Request) (*http.Response, error) {
+			r.Header.Add("Authorization", "signed")
+			return w.RoundTrip(r)
+		})})
+		if _, err := transport.RoundTrip(post(t)); err != nil {
+			t.Fatal(err)
+		}
+		if signed := w.sent[1].header["Authorization"]; len(signed) != 1 {
+			t.Errorf("the second try is signed %d times", len(signed))
+		}
+	})
+}
+
+func TestARedirectFromElsewhereMakesANewKey(t *testing.T) {
+	for name, from := range map[string]*http.Response{
+		"a request without a key": {Request: newRequest(t.Context(), http.MethodPost, "")},
+		"no request":              {},
+	} {
+		w := &wire{script: []answer{{status: 201}}}
+		r := post(t)
+		r.Response = from
+		if _, err := newTransport(t, client.Config{Transport: w}).RoundTrip(r); err != nil || w.keys()[0] == "" {
+			t.Errorf("%s: sent under %q, %v", name, w.keys(), err)
+		}
+	}
+}
+
 func TestTheCallerCanReadTheKey(t *testing.T) {
 	w := &wire{script: []answer{{status: 201}}}
 	transport := newTransport(t, client.Config{Transport: w})

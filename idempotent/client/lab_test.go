@@ -29,16 +29,17 @@ type answer struct {
 }
 
 type sent struct {
-	at     time.Time
-	header http.Header
-	body   string
-	length int64
+	at      time.Time
+	header  http.Header
+	body    string
+	length  int64
+	getBody bool // whether it can be had again
 }
 
 func (w *wire) RoundTrip(r *http.Request) (*http.Response, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	s := sent{at: time.Now(), header: r.Header.Clone(), length: r.ContentLength}
+	s := sent{at: time.Now(), header: r.Header.Clone(), length: r.ContentLength, getBody: r.GetBody != nil}
 	if r.Body != nil {
 		read, err := io.ReadAll(r.Body)
 		r.Body.Close()

@@ -68,8 +68,9 @@ func (c *Config) backoff(tries int) time.Duration {
 	return longest/2 + rand.N(longest/2+1)
 }
 
-// retryAfter reads how long a response asks to wait (RFC 9110, section 10.2.3).
-// What is neither seconds nor a date is taken for absent.
+// retryAfter reads how long a response asks to wait (RFC 9110, section 10.2.3); not
+// at all if it names a date gone by. What is neither seconds nor a date is taken for
+// absent.
 func retryAfter(h http.Header) (time.Duration, bool) {
 	value := strings.TrimSpace(h.Get("Retry-After"))
 	if date, err := http.ParseTime(value); err == nil {
@@ -78,7 +79,7 @@ func retryAfter(h http.Header) (time.Duration, bool) {
 		if err != nil {
 			now = time.Now()
 		}
-		return max(0, date.Sub(now)), true
+		return date.Sub(now), true
 	}
 	isDigit := func(c rune) bool { return c >= '0' && c <= '9' }
 	if value == "" || strings.TrimFunc(value, isDigit) != "" {

@@ -287,21 +287,38 @@ func TestAContextThatHasEndedSendsNothing(t *testing.T) {
 }
 
 // A context that ends while a try is under way is the transport's beneath to
-// notice; nothing is sent after that.
+// notice. What that returns is the end of it.
 func TestAContextThatEndsDuringATryEndsThere(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
-		defer cancel()
-		tries := 0
-		transport := newTransport(t, client.Config{Transport: transportFunc(func(r *http.Request) (*http.Response, error) {
-			tries++
-			<-r.Context().Done()
-			return nil, r.Context().Err()
-		})})
-		if _, err := transport.RoundTrip(newRequest(ctx, http.MethodPost, "")); !errors.Is(err, context.DeadlineExceeded) || tries != 1 {
-			t.Errorf("got %v after %d tries", err, tries)
-		}
-	})
+	brokenOff := errors.New("broken off")
+	for name, end := range map[string]func(context.Context) (context.Context, context.CancelFunc){
+		"cancelled": func(ctx context.Context) (context.Context, context.CancelFunc) {
+			ctx, cancel := context.WithCancel(ctx)
+			time.AfterFunc(time.Second, cancel)
+			return ctx, cancel
+		},
+		"deadline": func(ctx context.Context) (context.Context, context.CancelFunc) {
+			return context.WithTimeout(ctx, time.Second)
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				ctx, cancel := end(t.Context())
+				defer cancel()
+				tries := 0
+				transport := newTransport(t, client.Config{
+					Transport: transportFunc(func(r *http.Request) (*http.Response, error) {
+						tries++
+						<-r.Context().Done()
+						return nil, brokenOff
+					}),
+					OnRetry: func(context.Context, client.Retry) { t.Error("another try is announced") },
+				})
+				if _, err := transport.RoundTrip(newRequest(ctx, http.MethodPost, "")); !errors.Is(err, brokenOff) || tries != 1 {
+					t.Errorf("got %v after %d tries", err, tries)
+				}
+			})
+		})
+	}
 }
 
 func TestAClientsTimeoutBoundsAllTries(t *testing.T) {
