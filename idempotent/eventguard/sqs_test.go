@@ -337,7 +337,7 @@ func TestWhatThereIsNoTimeForComesBackUnacquired(t *testing.T) {
 		"no time at all":                 {eventguard.Config{}, 0, 0},
 	}
 	for name, test := range tests {
-		for kind, make := range map[string]func(id string) events.SQSMessage{
+		for kind, one := range map[string]func(id string) events.SQSMessage{
 			"standard": func(id string) events.SQSMessage { return message(id, body(id)) },
 			"FIFO":     func(id string) events.SQSMessage { return grouped(id, "group of "+id, body(id)) },
 		} {
@@ -356,7 +356,7 @@ func TestWhatThereIsNoTimeForComesBackUnacquired(t *testing.T) {
 							return ctx.Err()
 						}
 					})
-					got, err := handle(ctx, batch(make("m1"), make("m2"), make("m3"), make("m4")))
+					got, err := handle(ctx, batch(one("m1"), one("m2"), one("m3"), one("m4")))
 					if err != nil || runs != test.runs {
 						t.Errorf("%d runs, %v, want %d", runs, err, test.runs)
 					}
@@ -399,9 +399,9 @@ func TestAPanicFailsItsMessageOnly(t *testing.T) {
 	}{
 		"an error":           {func() { panic(errTryAgain) }, "panic: try again"},
 		"a string":           {func() { panic("odd") }, "panic: odd"},
-		"a nil map":          {func() { var m map[string]int; m["a"]++ }, "assignment to entry in nil map"},
+		"a nil pointer":      {func() { var o *order; o.Amount++ }, "nil pointer dereference"},
 		"an ended goroutine": {runtime.Goexit, "ended its goroutine"},
-		"nil":                {func() { panic(nil) }, "panic called with nil"}, //nolint:govet // on purpose
+		"nil":                {func() { panic(nil) }, "panic called with nil"},
 	}
 	for name, test := range tests {
 		for kind, bad := range map[string]events.SQSMessage{"standard": message("m2", body("bad")), "FIFO": grouped("m2", "g", body("bad"))} {

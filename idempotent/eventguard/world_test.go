@@ -237,7 +237,9 @@ func (e *environment) place(ctx context.Context, o order) error {
 func (w *world) begin(key string, r run) (end func()) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if last, known := w.running[key]; known && !last.over && !(last.environment.dead() && time.Now().After(last.kill)) {
+	last, known := w.running[key]
+	killed := known && last.environment.dead() && time.Now().After(last.kill)
+	if known && !last.over && !killed {
 		w.t.Errorf("two runs of %s within a lease period", key)
 	}
 	w.running[key] = r

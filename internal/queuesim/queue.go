@@ -96,7 +96,7 @@ func (q *Queue) Receive(most int) []events.SQSMessage {
 	var batch []events.SQSMessage
 	kept := q.messages[:0]
 	for _, m := range q.messages {
-		free := len(batch) < most && !m.visible.After(now) && !(q.fifo() && locked[m.Group])
+		free := len(batch) < most && !m.visible.After(now) && (!q.fifo() || !locked[m.Group])
 		if !free {
 			locked[m.Group] = true // its followers wait with it
 			kept = append(kept, m)
