@@ -9,7 +9,6 @@ import (
 	"io"
 	"unicode/utf8"
 
-	"github.com/go-json-experiment/json/jsontext"
 	"github.com/ikkai-go/idempotency/internal/canonicaljson"
 )
 
@@ -24,7 +23,7 @@ type call struct {
 
 // decoder turns the text of a call's argument into its result, as far as result
 // is read.
-type decoder func(text []byte, result *place, number numberReader) (any, error)
+type decoder func(text []byte, result *place, number numberReader, taken *texts) (any, error)
 
 var decoders = map[string]decoder{
 	"powertools_json":        decodeJSON,
@@ -45,7 +44,7 @@ func (c *call) evaluate(payload []byte, number numberReader, taken *texts) (any,
 	if err != nil {
 		return nil, err
 	}
-	return decoders[c.function](text, c.result, number)
+	return decoders[c.function](text, c.result, number, taken)
 }
 
 // textOf returns the bytes of a selected string. They may be the payload's own, and
@@ -62,30 +61,11 @@ func textOf(value any, taken *texts) ([]byte, error) {
 	return nil, errors.New("the argument is not a string")
 }
 
-// unquote returns the text of a JSON string. If that is not Unicode text, it is
-// repaired and the error is canonicaljson.ErrText.
-func unquote(quoted []byte) ([]byte, error) {
-	if plain, ok := plainText(quoted); ok {
-		return plain, nil
-	}
-	unquoted, err := jsontext.AppendUnquote(nil, quoted)
-	if err != nil {
-		return unquoted, canonicaljson.ErrText
-	}
-	return unquoted, nil
+func decodeJSON(text []byte, result *place, number numberReader, taken *texts) (any, error) {
+	return read(text, result, number, taken)
 }
 
-// plainText returns the text of a JSON string that stands there as it is.
-func plainText(quoted []byte) ([]byte, bool) {
-	inner := quoted[1 : len(quoted)-1]
-	return inner, bytes.IndexByte(inner, '\\') < 0 && utf8.Valid(inner)
-}
-
-func decodeJSON(text []byte, result *place, number numberReader) (any, error) {
-	return read(text, result, number)
-}
-
-func decodeBase64(text []byte, _ *place, _ numberReader) (any, error) {
+func decodeBase64(text []byte, _ *place, _ numberReader, _ *texts) (any, error) {
 	data, err := fromBase64(text)
 	if err != nil {
 		return nil, err
@@ -97,7 +77,7 @@ func decodeBase64(text []byte, _ *place, _ numberReader) (any, error) {
 // payload of a Lambda invocation.
 const maxInflated = 6 << 20
 
-func decodeBase64Gzip(text []byte, _ *place, _ numberReader) (any, error) {
+func decodeBase64Gzip(text []byte, _ *place, _ numberReader, _ *texts) (any, error) {
 	data, err := fromBase64(text)
 	if err != nil {
 		return nil, err

@@ -57,11 +57,15 @@ func (d document) space(at int) int {
 
 // indentation steps over white space of which there is some.
 func (d document) indentation(at int) int {
-	for uint(at) < uint(len(d)) && isSpace[d[at]] {
+	if uint(at) >= uint(len(d)) || !isSpace[d[at]] {
+		return at
+	}
+	at++
+	for len(d)-at >= 8 && binary.LittleEndian.Uint64(d[at:]) == every*' ' {
+		at += 8
+	}
+	for at < len(d) && isSpace[d[at]] {
 		at++
-		for len(d)-at >= 8 && binary.LittleEndian.Uint64(d[at:]) == every*' ' {
-			at += 8
-		}
 	}
 	return at
 }
@@ -155,9 +159,6 @@ func (d document) number(at int) int {
 	} else {
 		at = d.digits(at)
 	}
-	if c := d.kind(at); c != '.' && c != 'e' && c != 'E' {
-		return at // most are whole
-	}
 	if d.kind(at) == '.' {
 		at = d.digits(at + 1)
 	}
@@ -174,7 +175,7 @@ func (d document) number(at int) int {
 // digits steps over digits, at least one.
 func (d document) digits(at int) int {
 	start := at
-	for c := d.kind(at); '0' <= c && c <= '9'; c = d.kind(at) {
+	for uint(at) < uint(len(d)) && d[at]-'0' <= 9 {
 		at++
 	}
 	if at == start {

@@ -9,8 +9,8 @@ import (
 // read decodes one JSON document as far as the expression reads it. Values that it
 // only selects stay in their text (canonicaljson.Raw), so the tree may share the
 // document's memory. What it does not read must be JSON, no more.
-func read(text []byte, root *place, number numberReader) (any, error) {
-	r := reader{document: text, number: number}
+func read(text []byte, root *place, number numberReader, taken *texts) (any, error) {
+	r := reader{document: text, number: number, taken: taken}
 	r.at = r.document.space(0)
 	value, err := r.value(root)
 	if err != nil {
@@ -22,6 +22,7 @@ func read(text []byte, root *place, number numberReader) (any, error) {
 type reader struct {
 	document document
 	number   numberReader
+	taken    *texts
 	at       int // always at a value or name, or behind one
 	level    int // of arrays and objects around it
 }
@@ -73,7 +74,7 @@ func (r *reader) value(p *place) (any, error) {
 func (r *reader) scalar(text []byte) (any, error) {
 	switch text[0] {
 	case '"':
-		unquoted, err := unquote(text)
+		unquoted, err := r.taken.unquoteBriefly(text)
 		return string(unquoted), err
 	case 't':
 		return true, nil
@@ -91,8 +92,8 @@ func (r *reader) object(p *place) (any, error) {
 		if err := r.fault(); err != nil {
 			return nil, err
 		}
-		name, fault := unquote(quoted)
-		child, known := p.members[string(name)]
+		unquoted, fault := r.taken.unquoteBriefly(quoted)
+		child, known := p.members[string(unquoted)]
 		if !known {
 			child = p.rest
 		}
@@ -105,7 +106,8 @@ func (r *reader) object(p *place) (any, error) {
 		if fault != nil {
 			return nil, fault
 		}
-		if _, twice := object[string(name)]; twice {
+		name := string(unquoted) // a value of its own: what is read next unquotes too
+		if _, twice := object[name]; twice {
 			if !known { // the name may be secret
 				return nil, canonicaljson.ErrDuplicateName
 			}
@@ -115,7 +117,7 @@ func (r *reader) object(p *place) (any, error) {
 		if err != nil {
 			return nil, err
 		}
-		object[string(name)] = value
+		object[name] = value
 	}
 	return object, r.fault()
 }

@@ -5,9 +5,9 @@
 // functions and operators. Around that engine the package does what it cannot: it
 // refuses at compilation what could not give a stable key (check.go), it works out
 // which places of the payload an expression reads (origin.go, place.go), steps over
-// the rest (document.go) and decodes only those (read.go), it answers the powertools_ functions (call.go), and it walks
-// the syntax tree itself (evaluate.go) to know which parts of a selection are
-// missing (missing.go).
+// the rest (document.go) and decodes only those (read.go), it answers the
+// powertools_ functions (call.go), and it walks the syntax tree itself (evaluate.go)
+// to know which parts of a selection are missing (missing.go).
 package selection
 
 import "github.com/ikkai-go/idempotency/internal/canonicaljson"
@@ -80,7 +80,7 @@ func (a *alternative) evaluate(payload []byte, taken *texts) (any, error) {
 	if !a.reads.isRead() {
 		return e.value(&a.tree, map[string]any{})
 	}
-	root, err := read(payload, a.reads, a.number)
+	root, err := read(payload, a.reads, a.number, taken)
 	if err != nil {
 		return nil, err
 	}
