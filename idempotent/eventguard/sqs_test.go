@@ -504,6 +504,23 @@ func TestAReplayLetsItsGroupGoOn(t *testing.T) {
 	l.want(t, "a1", "a2")
 }
 
+// The second of two equal messages is a try of its own: its sender, or SQS, has
+// made it because nobody has heard of the first.
+func TestAFailureOfAnEqualRequestHoldsNothing(t *testing.T) {
+	runs := 0
+	handle := consumer(t, newGuard(t, persistence.NewMemory(), idempotent.Config{Key: byOrderID}), eventguard.Config{}, func(context.Context, order, events.SQSMessage) error {
+		if runs++; runs == 1 {
+			return errTryAgain
+		}
+		return nil
+	})
+	got, err := handle(t.Context(), batch(message("m1", body("o1")), message("m2", body("o1"))))
+	wantFailed(t, got, err, "m1")
+	if runs != 2 {
+		t.Errorf("%d runs, want 2", runs)
+	}
+}
+
 // A group id alone makes no FIFO queue: standard queues have them for fairness.
 func TestAStandardQueueWithGroupsKeepsNoOrder(t *testing.T) {
 	var l ledger
