@@ -1,0 +1,197 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/aws/aws-lambda-go/events"
+
+	"github.com/ikkai-go/idempotency/internal/dynamolocal"
+	"github.com/ikkai-go/idempotency/internal/lambdatest"
+)
+
+const (
+	aKey       = "9a7f9f0e-7b1a-4b1c-9a55-0f2b8c7d6e51"
+	anotherKey = "0d5b2c34-1f6e-4c2a-8e9b-3a4b5c6d7e8f"
+)
+
+func TestARegistrationThatArrivesTwiceMakesOneAccount(t *testing.T) {
+	db := newDatabase(t)
+	first := newEnvironment(t, db, "", "").Respond(event(t, "httpapi-registration"), 201)
+	again := newEnvironment(t, db, "", "").Respond(event(t, "httpapi-registration-retry"), 201)
+	if again.Body != first.Body || again.Headers["Idempotent-Replayed"] != "true" {
+		t.Errorf("first %+v\nretry %+v", first, again)
+	}
+	var made account
+	if err := json.Unmarshal([]byte(first.Body), &made); err != nil {
+		t.Fatal(err)
+	}
+	if made.Email != "Ada@Example.com" || made.Name != "Ada Lovelace" || made.ID == "" || made.CreatedAt.IsZero() {
+		t.Errorf("the account is %+v", made)
+	}
+	wantRows(t, db, 1, 1)
+}
+
+func TestTwoAtOnceMakeOneAccount(t *testing.T) {
+	for name, second := range map[string]string{"the same request": aKey, "another request": anotherKey} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				db := newDatabase(t)
+				const body = `{"email":"ada@example.com","name":"Ada"}`
+				a, b := newEnvironment(t, db, "slow", ""), newEnvironment(t, db, "", "")
+				running := make(chan events.APIGatewayV2HTTPResponse)
+				go func() { running <- a.Respond(request(t, aKey, body), 201) }()
+				synctest.Wait() // for the mail service
+				b.Respond(request(t, second, body), 409)
+				<-running
+				wantRows(t, db, 1, 1)
+			})
+		})
+	}
+}
+
+func TestAMailboxThatIsTakenIsRefusedWithoutSayingByWhom(t *testing.T) {
+	db := newDatabase(t)
+	e := newEnvironment(t, db, "", "")
+	first := e.Respond(event(t, "httpapi-registration"), 201)
+	var made account
+	if err := json.Unmarshal([]byte(first.Body), &made); err != nil {
+		t.Fatal(err)
+	}
+	refused := e.Respond(event(t, "httpapi-registration-taken"), 409)
+	for _, secret := range []string{made.ID, made.Name, made.Email, made.CreatedAt.Format(time.DateOnly)} {
+		if strings.Contains(refused.Body, secret) {
+			t.Errorf("the refusal tells %q: %s", secret, refused.Body)
+		}
+	}
+	wantRows(t, db, 1, 1)
+	if records := lambdatest.Records(db); records["COMPLETED"] != 1 || len(records) != 1 {
+		t.Errorf("the records are %v: a mailbox may be free tomorrow", records)
+	}
+}
+
+func TestTheAccountOfARequestIsFoundWhenItsRecordIsGone(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		db := newDatabase(t)
+		e := newEnvironment(t, db, "", "")
+		first := e.Respond(event(t, "httpapi-registration"), 201)
+		time.Sleep(25 * time.Hour)
+		again := e.Respond(event(t, "httpapi-registration-retry"), 201)
+		if again.Body != first.Body || again.Headers["Idempotent-Replayed"] != "" {
+			t.Errorf("first %+v\nagain %+v", first, again)
+		}
+		wantRows(t, db, 1, 1)
+	})
+}
+
+// The guard forgets what a key stood for when its record expires. The key is then
+// that of a new request, which the account of the old one is not for.
+func TestAnotherNameUnderAForgottenKeyDoesNotGetTheAccount(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		db := newDatabase(t)
+		e := newEnvironment(t, db, "", "")
+		e.Respond(request(t, aKey, `{"email":"ada@example.com","name":"Ada"}`), 201)
+		e.Respond(request(t, aKey, `{"email":"ada@example.com","name":"Eve"}`), 422)
+		time.Sleep(25 * time.Hour)
+		e.Respond(request(t, aKey, `{"email":"ada@example.com","name":"Eve"}`), 409)
+		wantRows(t, db, 1, 1)
+	})
+}
+
+// With no guard at all, the table still holds.
+func TestWithTheGuardsOffAMailboxHasOneAccount(t *testing.T) {
+	t.Setenv("IDEMPOTENCY_DISABLED", "true")
+	db := newDatabase(t)
+	e := newEnvironment(t, db, "", "")
+	e.Respond(event(t, "httpapi-registration"), 201)
+	e.Respond(event(t, "httpapi-registration-retry"), 409)
+	wantRows(t, db, 1, 1)
+}
+
+// The function dies right after one of its requests was carried out, and the client
+// tries again: at once, and when the dead run's lease is over.
+func TestARunThatDiedIsRunAgainAndRegistersOnce(t *testing.T) {
+	for _, death := range []struct {
+		after   string
+		request dynamolocal.Fault
+		keys    string
+		mails   int
+	}{
+		{"the account", dynamolocal.Fault{Operation: "PutItem", Table: usersTable}, "", 1},
+		{"the mail", dynamolocal.Fault{Operation: "PutItem", Table: usersTable, Match: 2}, "", 1},
+		// What no record can prevent where the mail service ignores its key:
+		{"the mail", dynamolocal.Fault{Operation: "PutItem", Table: usersTable, Match: 2}, "off", 2},
+	} {
+		t.Run(fmt.Sprintf("after %s, keys %q", death.after, death.keys), func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				db := newDatabase(t)
+				a, b := newEnvironment(t, db, "", death.keys), newEnvironment(t, db, "", death.keys)
+				death.request.Do = dynamolocal.After(func(dynamolocal.Request) { a.Kill() })
+				db.Inject(death.request)
+				start := time.Now()
+				a.Invoke(event(t, "httpapi-registration")) // what it answers reaches nobody
+				if !a.Killed() {
+					t.Fatal("the function did not die")
+				}
+				b.Respond(event(t, "httpapi-registration-retry"), 409)
+
+				time.Sleep(time.Until(start.Add(timeout + 2*time.Second)))
+				first := b.Respond(event(t, "httpapi-registration-retry"), 201)
+				if again := b.Respond(event(t, "httpapi-registration-retry"), 201); again.Body != first.Body {
+					t.Errorf("first %s\nagain %s", first.Body, again.Body)
+				}
+				wantRows(t, db, 1, death.mails)
+			})
+		})
+	}
+}
+
+func TestALostReplyChangesNothing(t *testing.T) {
+	const requests = 4 // acquire, account, mail, complete
+	for lost := 1; lost <= requests; lost++ {
+		t.Run(fmt.Sprintf("of request %d", lost), func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				db := newDatabase(t)
+				db.Inject(dynamolocal.Fault{Request: lost, Do: dynamolocal.DropReply()})
+				newEnvironment(t, db, "", "off").Respond(event(t, "httpapi-registration"), 201)
+				if got := len(db.Requests()); got != requests+1 {
+					t.Errorf("%d requests, want %d and a repetition", got, requests)
+				}
+				wantRows(t, db, 1, 1)
+			})
+		})
+	}
+}
+
+func TestAMailThatFailsIsSentByTheRetry(t *testing.T) {
+	db := newDatabase(t)
+	e := newEnvironment(t, db, "flaky", "")
+	if _, err := e.Invoke(event(t, "httpapi-registration")); err == nil {
+		t.Fatal("the registration has not failed")
+	}
+	wantRows(t, db, 1, 0)
+	e.Respond(event(t, "httpapi-registration-retry"), 201)
+	wantRows(t, db, 1, 1)
+}
+
+func TestAnAccountNeedsNoMail(t *testing.T) {
+	db := newDatabase(t)
+	newEnvironment(t, db, "refuse", "").Respond(event(t, "httpapi-registration"), 201)
+	wantRows(t, db, 1, 0)
+}
+
+func TestKeysThatCouldBeGuessedAreRefused(t *testing.T) {
+	db := newDatabase(t)
+	e := newEnvironment(t, db, "", "")
+	for _, key := range []string{"", "1", "ada@example.com", aKey + "0", strings.ReplaceAll(aKey, "-", "")} {
+		e.Respond(request(t, key, `{"email":"ada@example.com","name":"Ada"}`), 400)
+	}
+	if requests := db.Requests(); len(requests) > 0 {
+		t.Errorf("the database was asked: %+v", requests)
+	}
+	e.Respond(request(t, aKey, `{"email":"ada@example.com","name":"Ada"}`), 201)
+}
