@@ -103,7 +103,7 @@ func (a *API) identify(ctx context.Context, r *Request) (idempotent.Identity, er
 	}
 	id := idempotent.Identity{Key: recordKey(scope, key)}
 	if a.config.OnMismatch != ReplayFirst {
-		id.Fingerprint = fingerprint(r)
+		id.Fingerprint = a.config.fingerprint(r)
 	}
 	return id, nil
 }

@@ -42,6 +42,11 @@ type Config struct {
 	// as a UUID. The client is told what it was told by: the error's text.
 	CheckKey func(key string) error
 
+	// Compare selects from JSON bodies what must not differ between the tries of a
+	// key. Defaults to everything, and everything is compared of a body in which
+	// it selects nothing.
+	Compare *idempotency.Expression
+
 	// OnMismatch says what a known key with another request means. Defaults to
 	// Refuse422.
 	OnMismatch Mismatch

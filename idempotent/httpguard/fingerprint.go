@@ -17,7 +17,7 @@ import (
 // method, path, query and content. The order of the query's names is none of it,
 // the order of one name's values is. A changed digest would refuse the retry of
 // every open request.
-func fingerprint(r *Request) string {
+func (c *Config) fingerprint(r *Request) string {
 	d := digest{sha256.New()}
 	d.text("http 1")
 	d.text(r.Method)
@@ -30,7 +30,7 @@ func fingerprint(r *Request) string {
 			d.text(value)
 		}
 	}
-	kind, content := contentOf(r)
+	kind, content := c.contentOf(r)
 	d.text(kind)
 	d.text(content)
 	return hex.EncodeToString(d.sum.Sum(nil))
@@ -39,13 +39,20 @@ func fingerprint(r *Request) string {
 // contentOf returns the body without what is only its spelling: the canonical
 // form of JSON. Any other body, and one that only claims to be JSON, is its bytes.
 // The content type itself is not compared: it is spelt in too many ways.
-func contentOf(r *Request) (kind, content string) {
-	if isJSON(r.Header.Get("Content-Type")) {
-		if canonical, err := canonicaljson.Append(nil, r.Body); err == nil {
-			return "json", string(canonical)
+func (c *Config) contentOf(r *Request) (kind, content string) {
+	if !isJSON(r.Header.Get("Content-Type")) {
+		return "bytes", string(r.Body)
+	}
+	if c.Compare != nil {
+		if selected, err := c.Compare.Canonical(r.Body); err == nil {
+			return "selected", string(selected)
 		}
 	}
-	return "bytes", string(r.Body)
+	canonical, err := canonicaljson.Append(nil, r.Body)
+	if err != nil {
+		return "bytes", string(r.Body)
+	}
+	return "json", string(canonical)
 }
 
 // isJSON tells whether a body of this content type may be read as JSON: because

@@ -1,0 +1,84 @@
+package httpguard_test
+
+import (
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/ikkai-go/idempotency/idempotent"
+	"github.com/ikkai-go/idempotency/idempotent/httpguard"
+	"github.com/ikkai-go/idempotency/persistence"
+)
+
+// Every test that the table of requirements names is there.
+func TestTheTableOfRequirementsNamesTests(t *testing.T) {
+	files, err := filepath.Glob("*_test.go")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var tests strings.Builder
+	for _, name := range files {
+		text, err := os.ReadFile(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		tests.Write(text)
+	}
+	doc, err := os.ReadFile("doc.go")
+	if err != nil {
+		t.Fatal(err)
+	}
+	rows := regexp.MustCompile(`(?m)^//\t([0-9.]+) .*\s(Test\w+)$`).FindAllStringSubmatch(string(doc), -1)
+	sections := make(map[string]bool)
+	for _, row := range rows {
+		sections[row[1]] = true
+		if !strings.Contains(tests.String(), "\nfunc "+row[2]+"(t *testing.T)") {
+			t.Errorf("section %s: there is no %s", row[1], row[2])
+		}
+	}
+	for _, section := range []string{"2.1", "2.2", "2.3", "2.4", "2.5.2", "2.6", "2.7", "5"} {
+		if !sections[section] {
+			t.Errorf("section %s is not in the table", section)
+		}
+	}
+}
+
+// Records outlive deployments: the stored form of a response stays.
+func TestTheFormatOfAResponseStays(t *testing.T) {
+	want := map[string]string{
+		"REST API": `{"statusCode":201,"headers":{"Content-Type":"application/json","Location":"/payments/1"},` +
+			`"multiValueHeaders":{"Link":["</a>; rel=\"a\"","</b>; rel=\"b\""]},"body":"{\"id\":1,\"run\":1,\"html\":\"<b>&\"}"}`,
+		"load balancer with multi-value headers": `{"statusCode":201,"statusDescription":"as the handler says",` +
+			`"multiValueHeaders":{"Content-Type":["application/json"],"Link":["</a>; rel=\"a\"","</b>; rel=\"b\""],"Location":["/payments/1"]},` +
+			`"body":"{\"id\":1,\"run\":1,\"html\":\"<b>&\"}"}`,
+		"net/http": `{"statusCode":201,"multiValueHeaders":{"Content-Type":["application/json"],` +
+			`"Link":["</a>; rel=\"a\"","</b>; rel=\"b\""],"Location":["/payments/1"]},"body":"{\"id\":1,\"run\":1,\"html\":\"<b>&\"}"}`,
+	}
+	throughEveryShape(t, func(t *testing.T, s shape) {
+		store := persistence.NewMemory()
+		handle := s.serve(s.newAPI(t, store, idempotent.Config{}, httpguard.Config{}), createdBy)
+		handle.send(t.Context(), key("a", ""))
+		if got := string(store.Records()[0].Result); want[s.name] != "" && got != want[s.name] {
+			t.Errorf("the record has\n%s, want\n%s", got, want[s.name])
+		}
+	})
+}
+
+// A record of one shape is replayed through any other: an API may move.
+func TestARecordOfOneShapeIsReplayedThroughAnother(t *testing.T) {
+	for _, first := range shapes {
+		t.Run(first.name, func(t *testing.T) {
+			api := first.newAPI(t, persistence.NewMemory(), idempotent.Config{}, httpguard.Config{Scope: httpguard.Unscoped()})
+			first.serve(api, createdBy).send(t.Context(), key("a", "{}"))
+			for _, second := range shapes {
+				a := second.serve(api, createdBy).send(t.Context(), key("a", "{}"))
+				links := strings.ReplaceAll(strings.Join(a.header["Link"], ","), ", ", ",")
+				if !a.replayed() || a.status != 201 || a.header.Get("Location") != "/payments/1" || links != `</a>; rel="a",</b>; rel="b"` {
+					t.Errorf("through the %s: %d %v", second.name, a.status, a.header)
+				}
+			}
+		})
+	}
+}
