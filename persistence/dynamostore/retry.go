@@ -17,31 +17,36 @@ const (
 	firstPause = 50 * time.Millisecond
 )
 
+// request makes one request and returns the item that its answer brings.
+type request func(context.Context) (item, error)
+
 // retryBusy repeats a request that the table was too busy for. The SDK repeats
 // throttled requests a few times and conflicts with a transaction not at all,
-// but both are a matter of moments. It stays within the context's deadline, which
-// the last answer outlives: it says more than "deadline exceeded".
-func retryBusy(ctx context.Context, send func(context.Context) error) error {
-	request := func() error {
-		var last error
-		err := send(context.WithValue(ctx, lastAnswer{}, &last))
-		if err != nil && ctx.Err() != nil && last != nil && !errors.Is(err, last) {
-			return errors.Join(last, err) // the SDK was cut short while it paused
-		}
-		return err
-	}
-	err := request()
+// but both are a matter of moments. It stays within the context's deadline.
+func retryBusy(ctx context.Context, send request) (item, error) {
+	found, err := send.once(ctx)
 	for try, pause := 1, firstPause; try < busyTries && busy(err); try, pause = try+1, 2*pause {
 		timer := time.NewTimer(pause/2 + jitter(pause/2))
 		select {
 		case <-timer.C:
 		case <-ctx.Done():
 			timer.Stop()
-			return err
+			return nil, err
 		}
-		err = request()
+		found, err = send.once(ctx)
 	}
-	return err
+	return found, err
+}
+
+// once sends a request. The last answer outlives the context's deadline: it says more
+// than "deadline exceeded".
+func (send request) once(ctx context.Context) (item, error) {
+	var last error
+	found, err := send(context.WithValue(ctx, lastAnswer{}, &last))
+	if err != nil && ctx.Err() != nil && last != nil && !errors.Is(err, last) {
+		return nil, errors.Join(last, err) // the SDK was cut short while it paused
+	}
+	return found, err
 }
 
 // jitter is a random time shorter than limit. It comes from the source that the

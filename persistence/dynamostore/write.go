@@ -13,19 +13,15 @@ import (
 
 // conditional is one conditional write of the record of a key.
 type conditional struct {
-	key string
-	// send returns the item after the write, where that was asked for.
-	send func(context.Context, API, []func(*dynamodb.Options)) (item, error)
+	key  string
+	send request // for the item after the write, where that was asked for
 }
 
 // apply sends a write. It returns the item that is there then: after the write,
 // where that was asked for, or the one that was in the way of its condition, or
 // nil where there is none.
 func (s *Store) apply(ctx context.Context, w conditional) (applied bool, found item, err error) {
-	err = retryBusy(ctx, func(ctx context.Context) error {
-		found, err = w.send(ctx, s.api, s.limited)
-		return err
-	})
+	found, err = retryBusy(ctx, w.send)
 	if err == nil {
 		return true, found, nil
 	}
@@ -43,15 +39,13 @@ func (s *Store) apply(ctx context.Context, w conditional) (applied bool, found i
 
 func (s *Store) get(ctx context.Context, key string, consistent *bool) (item, error) {
 	input := &dynamodb.GetItemInput{TableName: s.table, Key: s.schema.key(key), ConsistentRead: consistent}
-	var found item
-	err := retryBusy(ctx, func(ctx context.Context) error {
+	return retryBusy(ctx, func(ctx context.Context) (item, error) {
 		output, err := s.api.GetItem(ctx, input, s.limited...)
-		if err == nil && len(output.Item) > 0 {
-			found = output.Item
+		if err != nil || len(output.Item) == 0 {
+			return nil, err
 		}
-		return err
+		return output.Item, nil
 	})
-	return found, err
 }
 
 // The placeholders of all expressions. Every name goes through one, so names may
@@ -91,8 +85,8 @@ func (s *Store) insert(c persistence.Claim) conditional {
 		},
 		ReturnValuesOnConditionCheckFailure: types.ReturnValuesOnConditionCheckFailureAllOld,
 	}
-	return conditional{c.Key, func(ctx context.Context, api API, limited []func(*dynamodb.Options)) (item, error) {
-		_, err := api.PutItem(ctx, input, limited...)
+	return conditional{c.Key, func(ctx context.Context) (item, error) {
+		_, err := s.api.PutItem(ctx, input, s.limited...)
 		return nil, err
 	}}
 }
@@ -118,7 +112,7 @@ func (s *Store) takeOver(c persistence.Claim, seen item) conditional {
 	u.remove(phEncoding)
 	input := u.input(s, c.Key)
 	input.ReturnValues = types.ReturnValueAllNew
-	return updating(c.Key, input)
+	return s.updating(c.Key, input)
 }
 
 // complete finishes the record of a lease.
@@ -160,7 +154,7 @@ func (s *Store) furtherStep(l persistence.Lease, step string, output []byte) con
 	u.values[":output"] = content(output)
 	w := u.input(s, l.Key)
 	w.ExpressionAttributeNames[phStep] = step
-	return updating(l.Key, w)
+	return s.updating(l.Key, w)
 }
 
 // remove deletes the record of a lease, unless it has steps.
@@ -175,8 +169,8 @@ func (s *Store) remove(l persistence.Lease) conditional {
 		ExpressionAttributeValues:           u.values,
 		ReturnValuesOnConditionCheckFailure: types.ReturnValuesOnConditionCheckFailureAllOld,
 	}
-	return conditional{l.Key, func(ctx context.Context, api API, limited []func(*dynamodb.Options)) (item, error) {
-		_, err := api.DeleteItem(ctx, input, limited...)
+	return conditional{l.Key, func(ctx context.Context) (item, error) {
+		_, err := s.api.DeleteItem(ctx, input, s.limited...)
 		return nil, err
 	}}
 }
@@ -257,11 +251,11 @@ func (u *update) input(s *Store, key string) *dynamodb.UpdateItemInput {
 	}
 }
 
-func (u *update) of(s *Store, key string) conditional { return updating(key, u.input(s, key)) }
+func (u *update) of(s *Store, key string) conditional { return s.updating(key, u.input(s, key)) }
 
-func updating(key string, input *dynamodb.UpdateItemInput) conditional {
-	return conditional{key, func(ctx context.Context, api API, limited []func(*dynamodb.Options)) (item, error) {
-		output, err := api.UpdateItem(ctx, input, limited...)
+func (s *Store) updating(key string, input *dynamodb.UpdateItemInput) conditional {
+	return conditional{key, func(ctx context.Context) (item, error) {
+		output, err := s.api.UpdateItem(ctx, input, s.limited...)
 		if err != nil {
 			return nil, err
 		}
