@@ -30,7 +30,7 @@ func (r Report) WriteMarkdown(w io.Writer) error {
 	fmt.Fprint(w, "\n## The toolkit's own work\n\nThe same calls, with a client that answers at once: neither network nor SDK.\n\n")
 	own := figures.NewTable("call", "time", "memory", "allocs")
 	for _, o := range r.Own {
-		own.Row(o.Name, figures.Duration(o.Cost.time()), figures.Bytes(int64(o.Cost.Bytes)), fmt.Sprint(o.Cost.Allocs))
+		own.Row(o.Name, figures.Duration(o.Cost.time()), figures.Bytes(o.Cost.Bytes), fmt.Sprint(o.Cost.Allocs))
 	}
 	if err := own.Write(w); err != nil {
 		return err
@@ -40,8 +40,8 @@ func (r Report) WriteMarkdown(w io.Writer) error {
 	for _, k := range r.Keys {
 		keys.Row(
 			"`"+k.Expression+"`", figures.Bytes(int64(k.PayloadBytes)),
-			figures.Duration(k.Toolkit.time()), figures.Bytes(int64(k.Toolkit.Bytes)), fmt.Sprint(k.Toolkit.Allocs),
-			figures.Duration(k.Baseline.time()), figures.Bytes(int64(k.Baseline.Bytes)), fmt.Sprint(k.Baseline.Allocs),
+			figures.Duration(k.Toolkit.time()), figures.Bytes(k.Toolkit.Bytes), fmt.Sprint(k.Toolkit.Allocs),
+			figures.Duration(k.Baseline.time()), figures.Bytes(k.Baseline.Bytes), fmt.Sprint(k.Baseline.Allocs),
 			ratioText(k.Ratio), ratioText(k.AgainstDecoding),
 		)
 	}
