@@ -76,6 +76,13 @@ func (o *operations) add(store persistence.Store, operation string) bool {
 // only; any other value leaves the guards on.
 var disabledEnv = [...]string{"IDEMPOTENCY_DISABLED", "POWERTOOLS_IDEMPOTENCY_DISABLED"}
 
+// Disabled tells whether the environment switches all guards off at this moment. For
+// adapters: what they refuse before a guard is asked would have to pass as well.
+func Disabled() bool {
+	_, off := disabled()
+	return off
+}
+
 // disabled returns the variable that switches the guards off, if one does.
 func disabled() (string, bool) {
 	for _, name := range disabledEnv {

@@ -101,8 +101,8 @@ func TestGuardsAreSwitchedOffByTheEnvironment(t *testing.T) {
 				if ran != runs {
 					t.Errorf("ran %d times, want %d", ran, runs)
 				}
-				if off := slices.Contains(seen.kinds(), idempotent.Unprotected); off != (runs == 2) {
-					t.Errorf("reported as unprotected: %v", off)
+				if off := slices.Contains(seen.kinds(), idempotent.Unprotected); off != (runs == 2) || off != idempotent.Disabled() {
+					t.Errorf("reported as unprotected: %v, and as disabled: %v", off, idempotent.Disabled())
 				}
 				if records := len(memory.Records()); runs == 2 && records > 0 {
 					t.Errorf("%d records of unprotected runs", records)

@@ -42,7 +42,7 @@ func (a *API) covers(method string) bool { return slices.Contains(a.config.Metho
 // is to be recorded.
 func (a *API) serve(ctx context.Context, r *Request, run func(context.Context) (response, error)) (*response, error) {
 	id, err := a.identify(ctx, r)
-	if err != nil {
+	if err != nil && !idempotent.Disabled() {
 		return a.malformed(ctx, err), nil
 	}
 	var own outcome

@@ -110,7 +110,10 @@ func TestReport49EveryWayOutOfAHandlerSettlesTheRecord(t *testing.T) {
 			status: 204, records: []persistence.Status{completed},
 		},
 		"writes two statuses": {
-			handle: func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusCreated); w.WriteHeader(http.StatusInternalServerError) },
+			handle: func(w http.ResponseWriter, _ *http.Request) {
+				w.WriteHeader(http.StatusCreated)
+				w.WriteHeader(http.StatusInternalServerError)
+			},
 			status: 201, records: []persistence.Status{completed},
 		},
 		"fails": {

@@ -686,7 +686,7 @@ func TestAPermanentFailureStaysAnError(t *testing.T) {
 func TestHandlersFindTheCall(t *testing.T) {
 	throughEveryShape(t, func(t *testing.T, s shape) {
 		var keys []string
-		handle := s.serve(s.newAPI(t, persistence.NewMemory(), idempotent.Config{}, httpguard.Config{}), func(ctx context.Context, run int) (answer, error) {
+		handle := s.serve(s.newAPI(t, persistence.NewMemory(), idempotent.Config{}, httpguard.Config{}), func(ctx context.Context, _ int) (answer, error) {
 			call, _ := idempotent.CallFrom(ctx)
 			keys = append(keys, call.Key)
 			return answer{status: 503}, nil
@@ -696,6 +696,25 @@ func TestHandlersFindTheCall(t *testing.T) {
 		}
 		if len(keys) != 2 || keys[0] == "" || keys[0] != keys[1] {
 			t.Errorf("the keys are %q", keys)
+		}
+	})
+}
+
+// With the guards switched off, as for local runs, nothing is refused: there is no
+// authorizer to say who calls.
+func TestSwitchedOffNothingIsRefused(t *testing.T) {
+	t.Setenv("IDEMPOTENCY_DISABLED", "true")
+	throughEveryShape(t, func(t *testing.T, s shape) {
+		store := persistence.NewMemory()
+		handle := s.serve(s.newAPI(t, store, idempotent.Config{}, httpguard.Config{}), createdBy)
+		requests := []request{{}, key("a", ""), key("a", "other"), key(`"malformed`, ""), {header: http.Header{"Idempotency-Key": {"a"}}}}
+		for _, r := range requests {
+			if a := handle.send(t.Context(), r); a.status != http.StatusCreated || a.replayed() {
+				t.Errorf("%v: %d %s", r.header, a.status, a.body)
+			}
+		}
+		if handle.ran() != len(requests) || len(store.Records()) != 0 {
+			t.Errorf("%d runs, %d records", handle.ran(), len(store.Records()))
 		}
 	})
 }
