@@ -16,10 +16,10 @@ type bank struct {
 	charges  int
 	receipts map[string]string // by key; empty while the charge is under way
 	keys     []string          // as they came
-	// each is called for every request, before anything else; false ends it.
-	each func(w http.ResponseWriter, n int) bool
-	// charged is called for every first request, between the charge and the answer.
-	charged func(w http.ResponseWriter, n int)
+	// each is called for the n-th request before anything else, and charged for the
+	// first under its key, between the charge and the answer. They return false where
+	// they have answered.
+	each, charged func(w http.ResponseWriter, n int) bool
 }
 
 func (b *bank) ServeHTTP(w http.ResponseWriter, r *http.Request) {
@@ -54,8 +54,8 @@ func (b *bank) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 			b.receipts[key] = receipt
 			b.mu.Unlock()
 		}()
-		if b.charged != nil {
-			b.charged(w, n)
+		if b.charged != nil && !b.charged(w, n) {
+			return
 		}
 	}
 	w.WriteHeader(http.StatusCreated)

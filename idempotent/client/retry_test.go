@@ -224,13 +224,12 @@ func TestRetryAfterMakesNoPauseShorter(t *testing.T) {
 func TestNoPauseGoesBeyondTheDeadline(t *testing.T) {
 	for name, c := range map[string]struct {
 		answer answer
-		tries  int
-		took   time.Duration // less than
+		tries  int // at most, by the shortest pauses there can be
 	}{
-		"backoff":               {answer{status: 503}, 4, 7 * time.Second},
-		"connection lost":       {answer{err: io.EOF}, 4, 7 * time.Second},
-		"asked for a long time": {answer{status: 409, header: map[string]string{"Retry-After": "10"}}, 1, 1},
-		"asked for all of it":   {answer{status: 409, header: map[string]string{"Retry-After": "8"}}, 1, 1},
+		"backoff":               {answer{status: 503}, 5},
+		"connection lost":       {answer{err: io.EOF}, 5},
+		"asked for a long time": {answer{status: 409, header: map[string]string{"Retry-After": "10"}}, 1},
+		"asked for all of it":   {answer{status: 409, header: map[string]string{"Retry-After": "8"}}, 1},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -242,7 +241,7 @@ func TestNoPauseGoesBeyondTheDeadline(t *testing.T) {
 				if !errors.Is(err, c.answer.err) || err == nil && resp.StatusCode != c.answer.status {
 					t.Errorf("got %v, %v", resp, err)
 				}
-				if took := time.Since(began); took >= c.took+time.Second || len(w.sent) > c.tries || ctx.Err() != nil {
+				if took := time.Since(began); len(w.sent) > c.tries || c.tries == 1 && took > 0 || ctx.Err() != nil {
 					t.Errorf("%d tries in %v, context %v", len(w.sent), took, ctx.Err())
 				}
 			})

@@ -32,40 +32,31 @@ func pay(ctx context.Context, httpClient *http.Client, url string) (status int, 
 	return resp.StatusCode, string(read), key, err
 }
 
-func cut(http.ResponseWriter, int) { panic(http.ErrAbortHandler) }
+func cut(http.ResponseWriter, int) bool { panic(http.ErrAbortHandler) }
+
+func say(status int) func(http.ResponseWriter, int) bool {
+	return func(w http.ResponseWriter, _ int) bool {
+		w.WriteHeader(status)
+		return false
+	}
+}
+
+// until the n-th request, all before meet this fate.
+func until(n int, fate func(http.ResponseWriter, int) bool) func(http.ResponseWriter, int) bool {
+	return func(w http.ResponseWriter, came int) bool { return came >= n || fate(w, came) }
+}
 
 func TestALostReplyChargesOnce(t *testing.T) {
 	for name, c := range map[string]struct {
-		each    func(http.ResponseWriter, int) bool
-		charged func(http.ResponseWriter, int)
-		came    int
+		each, charged func(http.ResponseWriter, int) bool
+		came          int
 	}{
-		"nothing lost": {came: 1},
-		"connection lost before the charge": {came: 3, each: func(w http.ResponseWriter, n int) bool {
-			if n < 3 {
-				cut(w, n)
-			}
-			return true
-		}},
-		"connection lost after the charge": {came: 2, charged: cut},
-		"unavailable before the charge": {came: 3, each: func(w http.ResponseWriter, n int) bool {
-			if n < 3 {
-				w.WriteHeader(http.StatusServiceUnavailable)
-			}
-			return n >= 3
-		}},
-		"charged, and the gateway lost the answer": {came: 2, charged: func(w http.ResponseWriter, _ int) {
-			w.WriteHeader(http.StatusBadGateway)
-		}},
-		"everything at once": {came: 4, charged: cut, each: func(w http.ResponseWriter, n int) bool {
-			switch n {
-			case 1:
-				cut(w, n)
-			case 3:
-				w.WriteHeader(http.StatusGatewayTimeout)
-			}
-			return n != 3
-		}},
+		"nothing lost":                      {came: 1},
+		"connection lost before the charge": {came: 3, each: until(3, cut)},
+		"connection lost after the charge":  {came: 2, charged: cut},
+		"unavailable before the charge":     {came: 3, each: until(3, say(http.StatusServiceUnavailable))},
+		"charged, and the gateway gave up":  {came: 2, charged: say(http.StatusBadGateway)},
+		"one after the other":               {came: 3, each: until(2, cut), charged: say(http.StatusGatewayTimeout)},
 	} {
 		t.Run(name, func(t *testing.T) {
 			b := &bank{each: c.each, charged: c.charged}
@@ -85,12 +76,12 @@ func TestALostReplyChargesOnce(t *testing.T) {
 // What breaks off in the middle of its body has been returned already. The caller
 // repeats it, with the key that it reads from the response.
 func TestAReplyBrokenOffIsRepeatedByItsCaller(t *testing.T) {
-	b := &bank{charged: func(w http.ResponseWriter, n int) {
+	b := &bank{charged: func(w http.ResponseWriter, n int) bool {
 		w.Header().Set("Content-Length", "9")
 		w.WriteHeader(http.StatusCreated)
 		io.WriteString(w, "rec")
 		w.(http.Flusher).Flush()
-		cut(w, n)
+		return cut(w, n)
 	}}
 	url, beneath := b.serve(t)
 	httpClient := &http.Client{Transport: newTransport(t, client.Config{Transport: beneath})}
@@ -129,7 +120,10 @@ func TestAKeyThatWasKeptSurvivesItsProgram(t *testing.T) {
 func TestClientsThatRaceForOneKeyAllGetItsAnswer(t *testing.T) {
 	const clients = 16
 	told := make(chan struct{})
-	b := &bank{charged: func(http.ResponseWriter, int) { <-told }}
+	b := &bank{charged: func(http.ResponseWriter, int) bool {
+		<-told
+		return true
+	}}
 	url, beneath := b.serve(t)
 
 	var once sync.Once
@@ -167,16 +161,10 @@ func TestClientsThatRaceForOneKeyAllGetItsAnswer(t *testing.T) {
 }
 
 func TestRequestsOfManyCallersDontMix(t *testing.T) {
-	b := &bank{each: func(w http.ResponseWriter, n int) bool {
-		if n%3 == 0 {
-			cut(w, n)
-		}
-		return true
-	}, charged: func(w http.ResponseWriter, n int) {
-		if n%5 == 0 {
-			cut(w, n)
-		}
-	}}
+	every := func(n int) func(http.ResponseWriter, int) bool {
+		return func(w http.ResponseWriter, came int) bool { return came%n != 0 || cut(w, came) }
+	}
+	b := &bank{each: every(3), charged: every(5)}
 	url, beneath := b.serve(t)
 	httpClient := &http.Client{Transport: newTransport(t, client.Config{Transport: beneath, Tries: 1 << 10,
 		FirstPause: time.Millisecond, MaxPause: time.Millisecond})}
