@@ -1,38 +1,88 @@
 package main
 
 import (
-	"github.com/aws/aws-lambda-go/lambda"
+	"context"
+	"fmt"
+	"net/http"
+
+	"github.com/aws/aws-lambda-go/events"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 
 	"github.com/ikkai-go/idempotency"
+	"github.com/ikkai-go/idempotency/functions/internal/ledger"
+	"github.com/ikkai-go/idempotency/functions/internal/simulated"
 	"github.com/ikkai-go/idempotency/idempotent"
-	"github.com/ikkai-go/idempotency/persistence"
+	"github.com/ikkai-go/idempotency/idempotent/httpguard"
+	"github.com/ikkai-go/idempotency/persistence/dynamostore"
 )
 
 // operation is part of every key that this function has stored; renaming it
 // would run open requests again.
 const operation = "payment"
 
-var (
-	// requestKey is what a client repeats when it tries again. A body that is not
-	// sent as JSON is delivered in base64; it gives no key and is refused.
-	requestKey = idempotency.MustJMESPath(`headers."idempotency-key" || powertools_json(body).payment_id`)
+// settings are the function's environment variables.
+type settings struct {
+	idempotencyTable   string
+	paymentsTable      string
+	keyScope           string
+	simulatedProvider  string
+	providerIdempotent string
+}
 
-	// requestContent is what must then be the same. It also keeps customers apart
-	// who happen to choose the same key: the second one is refused.
-	requestContent = idempotency.MustJMESPath(`powertools_json(body).[amount, currency, customer]`)
-)
+// function is what Lambda runs.
+type function = func(context.Context, events.APIGatewayV2HTTPRequest) (events.APIGatewayV2HTTPResponse, error)
 
-// newFunction is the function as Lambda runs it: the handler, guarded, with the
-// guard's refusals turned into HTTP responses.
-func newFunction(store persistence.Store, payments *table, provider Provider) (lambda.Handler, error) {
-	guard, err := idempotent.New(store, idempotent.Config{
-		Operation:   operation,
-		Key:         requestKey,
-		Fingerprint: requestContent,
+// newFunction is the function: the handler, guarded.
+func newFunction(client *dynamodb.Client, s settings) (function, error) {
+	store, err := dynamostore.New(client, dynamostore.Config{Table: s.idempotencyTable})
+	if err != nil {
+		return nil, fmt.Errorf("IDEMPOTENCY_TABLE: %w", err)
+	}
+	payments, err := ledger.New(client, s.paymentsTable)
+	if err != nil {
+		return nil, fmt.Errorf("PAYMENTS_TABLE: %w", err)
+	}
+	provider, err := simulated.New(payments, "charge", s.simulatedProvider, s.providerIdempotent)
+	if err != nil {
+		return nil, fmt.Errorf("SIMULATED_PROVIDER: %w", err)
+	}
+	scope, err := keyScope(s.keyScope)
+	if err != nil {
+		return nil, err
+	}
+	guard, err := idempotent.New(store, idempotent.Config{Operation: operation})
+	if err != nil {
+		return nil, err
+	}
+	api, err := httpguard.New(guard, httpguard.Config{
+		Scope:   scope,
+		BodyKey: idempotency.MustJMESPath("payment_id"), // of clients that can't send the header
+		Compare: idempotency.MustJMESPath("[amount, currency, customer]"),
+		Settled: settled,
 	})
 	if err != nil {
 		return nil, err
 	}
-	h := &handler{payments: payments, provider: provider}
-	return refusals{guard.Handler(h.create)}, nil
+	h := &handler{payments: payments, provider: simulatedProvider{provider}}
+	return api.HTTPAPI(h.create), nil
+}
+
+// keyScope says whose keys the clients send. There is no default: a function that
+// was deployed without the setting would give one client another's payment.
+func keyScope(setting string) (httpguard.Scope, error) {
+	switch setting {
+	case "jwt":
+		return httpguard.ByJWTSubject(), nil
+	case "none": // for demonstrations, which have no authorizer
+		return httpguard.Unscoped(), nil
+	default:
+		return httpguard.Scope{}, fmt.Errorf("KEY_SCOPE is %q, which is neither jwt nor none", setting)
+	}
+}
+
+// settled tells which answers a key is spent on: a payment, and a card declined. It
+// is not spent on a slip of the pen (422), nor on an order that the provider knows
+// under this key with other content: the right one may still come.
+func settled(status int) bool {
+	return status != http.StatusUnprocessableEntity && httpguard.Settled(status)
 }

@@ -2,51 +2,58 @@ package main
 
 import (
 	"context"
-	"crypto/rand"
-	"crypto/sha256"
-	"encoding/hex"
-	"encoding/json"
 	"errors"
 	"net/http"
 	"time"
 
 	"github.com/aws/aws-lambda-go/events"
 
-	"github.com/ikkai-go/idempotency/idempotent"
+	"github.com/ikkai-go/idempotency/functions/internal/downstream"
+	"github.com/ikkai-go/idempotency/functions/internal/httpapi"
+	"github.com/ikkai-go/idempotency/functions/internal/ledger"
 )
 
 // handler takes payments.
 type handler struct {
-	payments *table
+	payments *ledger.Ledger
 	provider Provider
 }
 
-// create answers POST /payments. A declined order is a permanent failure, which
-// the same request would get again. Any other error leaves the request open, and a
-// retry runs: also that of an order that can't be charged, so that its key is not
-// spent on a slip of the pen.
+// create answers POST /payments. Any error of its own leaves the request open, and
+// a retry runs.
 func (h *handler) create(ctx context.Context, request events.APIGatewayV2HTTPRequest) (events.APIGatewayV2HTTPResponse, error) {
-	o, err := parseOrder(request.Body)
-	if err != nil {
-		return events.APIGatewayV2HTTPResponse{}, err
-	}
-	p, err := h.pay(ctx, o)
-	var declined *DeclinedError
+	p, err := h.take(ctx, request)
+	unchargeable, isUnchargeable := errors.AsType[*orderError](err)
+	_, isDeclined := errors.AsType[*DeclinedError](err)
 	switch {
-	case errors.As(err, &declined):
-		return events.APIGatewayV2HTTPResponse{}, idempotent.Permanent(err)
+	case isUnchargeable:
+		return httpapi.Problem(http.StatusUnprocessableEntity, unchargeable.reason)
+	case isDeclined:
+		return httpapi.Problem(http.StatusPaymentRequired, err.Error())
 	case err != nil:
 		return events.APIGatewayV2HTTPResponse{}, err
 	}
-	return created(p)
+	return httpapi.JSON(http.StatusCreated, p)
+}
+
+func (h *handler) take(ctx context.Context, request events.APIGatewayV2HTTPRequest) (payment, error) {
+	body, err := httpapi.Body(request)
+	if err != nil {
+		return payment{}, err
+	}
+	o, err := parseOrder(body)
+	if err != nil {
+		return payment{}, err
+	}
+	return h.pay(ctx, o)
 }
 
 // pay charges the order and records the payment. It may have run before and died
 // anywhere: what it did then is found again under names made from the request's
 // key, and not done twice.
 func (h *handler) pay(ctx context.Context, o order) (payment, error) {
-	key := downstreamKey(ctx)
-	id := "pay_" + digest(key)
+	key := downstream.Key(ctx)
+	id := "pay_" + downstream.ID(key)
 	p, found, err := findPayment(ctx, h.payments, id)
 	switch {
 	case err != nil:
@@ -62,29 +69,4 @@ func (h *handler) pay(ctx context.Context, o order) (payment, error) {
 		return payment{}, err
 	}
 	return addPayment(ctx, h.payments, payment{order: o, ID: id, ChargeID: charge, CreatedAt: time.Now().UTC()})
-}
-
-// downstreamKey is the request's key, the same in every try. With the guards
-// switched off there is none, and every run is a payment of its own.
-func downstreamKey(ctx context.Context) string {
-	call, guarded := idempotent.CallFrom(ctx)
-	if !guarded {
-		return rand.Text()
-	}
-	return call.Key
-}
-
-// digest makes a short name from a key.
-func digest(key string) string {
-	sum := sha256.Sum256([]byte(key))
-	return hex.EncodeToString(sum[:16])
-}
-
-func created(p payment) (events.APIGatewayV2HTTPResponse, error) {
-	body, err := json.Marshal(p)
-	return events.APIGatewayV2HTTPResponse{
-		StatusCode: http.StatusCreated,
-		Headers:    map[string]string{"Content-Type": "application/json"},
-		Body:       string(body),
-	}, err
 }

@@ -1,30 +1,30 @@
 package main
 
 import (
-	"bytes"
 	"encoding/json"
 	"fmt"
 	"testing"
 	"testing/synctest"
 	"time"
 
+	"github.com/aws/aws-lambda-go/events"
+
+	"github.com/ikkai-go/idempotency/functions/internal/ledger"
 	"github.com/ikkai-go/idempotency/internal/dynamolocal"
+	"github.com/ikkai-go/idempotency/internal/lambdatest"
 )
 
-func TestARetryGetsTheFirstResponseByteForByte(t *testing.T) {
+func TestARetryGetsTheFirstResponse(t *testing.T) {
 	for _, retry := range []string{"httpapi-payment", "httpapi-payment-retry", "httpapi-payment-extras"} {
 		t.Run(retry, func(t *testing.T) {
 			db := newDatabase(t)
-			first, err := newEnvironment(t, db, "", "").invoke(event(t, "httpapi-payment"))
-			if err != nil {
-				t.Fatal(err)
+			first := newEnvironment(t, db, "", "").Respond(event(t, "httpapi-payment"), 201)
+			again := newEnvironment(t, db, "", "").Respond(event(t, retry), 201)
+			if first.Body != again.Body || first.Headers["Content-Type"] != again.Headers["Content-Type"] {
+				t.Errorf("first %+v\nretry %+v", first, again)
 			}
-			again, err := newEnvironment(t, db, "", "").invoke(event(t, retry))
-			if err != nil {
-				t.Fatal(err)
-			}
-			if !bytes.Equal(first, again) {
-				t.Errorf("first %s\nretry %s", first, again)
+			if first.Headers["Idempotent-Replayed"] != "" || again.Headers["Idempotent-Replayed"] != "true" {
+				t.Errorf("the replay is not told from the first: %v, %v", first.Headers, again.Headers)
 			}
 			wantRows(t, db, 1, 1)
 			wantRecord(t, db, "COMPLETED")
@@ -32,9 +32,29 @@ func TestARetryGetsTheFirstResponseByteForByte(t *testing.T) {
 	}
 }
 
+func TestAnotherCallersKeyIsAnotherKey(t *testing.T) {
+	db := newDatabase(t)
+	e := newEnvironment(t, db, "", "")
+	first := e.Respond(event(t, "httpapi-payment"), 201)
+	other := e.Respond(event(t, "httpapi-payment-other-caller"), 201)
+	if first.Body == other.Body {
+		t.Errorf("another caller got the payment %s", other.Body)
+	}
+	wantRows(t, db, 2, 2)
+}
+
+func TestWithoutACallerNothingIsPaid(t *testing.T) {
+	anonymous := lambdatest.With(t, event(t, "httpapi-payment"), nil, "requestContext", "authorizer")
+	db := newDatabase(t)
+	newEnvironment(t, db, "", "").Respond(anonymous, 403)
+	wantRows(t, db, 0, 0)
+	start(t, db, settings{keyScope: "none"}).Respond(anonymous, 201) // as in a demonstration
+	wantRows(t, db, 1, 1)
+}
+
 func TestTheResponseIsThePayment(t *testing.T) {
 	db := newDatabase(t)
-	response := newEnvironment(t, db, "", "").response(event(t, "httpapi-payment"), 201)
+	response := newEnvironment(t, db, "", "").Respond(event(t, "httpapi-payment"), 201)
 	var paid payment
 	if err := json.Unmarshal([]byte(response.Body), &paid); err != nil {
 		t.Fatal(err)
@@ -42,7 +62,11 @@ func TestTheResponseIsThePayment(t *testing.T) {
 	if want := (order{Amount: 4999, Currency: "EUR", Customer: "cus_8812"}); paid.order != want {
 		t.Errorf("paid %+v, want %+v", paid.order, want)
 	}
-	stored, found, err := findPayment(t.Context(), &table{client: db.Client(), name: paymentsTable}, paid.ID)
+	payments, err := ledger.New(db.Client(), paymentsTable)
+	if err != nil {
+		t.Fatal(err)
+	}
+	stored, found, err := findPayment(t.Context(), payments, paid.ID)
 	if err != nil || !found || stored != paid {
 		t.Errorf("stored is %+v (%t, %v), answered was %+v", stored, found, err, paid)
 	}
@@ -54,8 +78,8 @@ func TestTheResponseIsThePayment(t *testing.T) {
 func TestTheKeyMayBeInTheBody(t *testing.T) {
 	db := newDatabase(t)
 	e := newEnvironment(t, db, "", "")
-	first := e.response(event(t, "httpapi-payment-body-key"), 201)
-	again := e.response(event(t, "httpapi-payment-body-key"), 201)
+	first := e.Respond(event(t, "httpapi-payment-body-key"), 201)
+	again := e.Respond(event(t, "httpapi-payment-body-key"), 201)
 	if first.Body != again.Body {
 		t.Errorf("first %s\nagain %s", first.Body, again.Body)
 	}
@@ -65,26 +89,25 @@ func TestTheKeyMayBeInTheBody(t *testing.T) {
 func TestTheSameKeyWithAnotherOrderIsRefused(t *testing.T) {
 	db := newDatabase(t)
 	e := newEnvironment(t, db, "", "")
-	first := e.response(event(t, "httpapi-payment"), 201)
-	e.response(event(t, "httpapi-payment-other-amount"), 422)
-	if again := e.response(event(t, "httpapi-payment"), 201); again.Body != first.Body {
+	first := e.Respond(event(t, "httpapi-payment"), 201)
+	e.Respond(event(t, "httpapi-payment-other-amount"), 422)
+	if again := e.Respond(event(t, "httpapi-payment"), 201); again.Body != first.Body {
 		t.Errorf("the refused request changed the record: %s", again.Body)
 	}
 	wantRows(t, db, 1, 1)
 }
 
 func TestARequestWithoutAUsableKeyIsRefusedAndLeavesNoTrace(t *testing.T) {
+	payment := event(t, "httpapi-payment")
 	for name, request := range map[string][]byte{
-		"no key":               event(t, "httpapi-payment-no-key"),
-		"a body in base64":     event(t, "httpapi-payment-base64"),
-		"a body that is empty": withBody(t, "httpapi-payment", ""),
-		"a body that is text":  withBody(t, "httpapi-payment", "hello"),
-		"an order in part":     withBody(t, "httpapi-payment", `{"amount":4999,"currency":"EUR"}`),
-		"two amounts":          withBody(t, "httpapi-payment", `{"amount":1,"amount":4999,"currency":"EUR","customer":"c"}`),
+		"no key":                event(t, "httpapi-payment-no-key"),
+		"an empty key":          lambdatest.With(t, payment, "", "headers", "idempotency-key"),
+		"no body, no key":       withBody(t, "httpapi-payment-no-key", ""),
+		"base64 that is broken": lambdatest.With(t, payment, true, "isBase64Encoded"),
 	} {
 		t.Run(name, func(t *testing.T) {
 			db := newDatabase(t)
-			response := newEnvironment(t, db, "", "").response(request, 400)
+			response := newEnvironment(t, db, "", "").Respond(request, 400)
 			if got := response.Headers["Content-Type"]; got != "application/problem+json" {
 				t.Errorf("content type %q", got)
 			}
@@ -93,6 +116,16 @@ func TestARequestWithoutAUsableKeyIsRefusedAndLeavesNoTrace(t *testing.T) {
 			}
 		})
 	}
+}
+
+func TestABodyThatTheTransportHasEncodedIsRead(t *testing.T) {
+	db := newDatabase(t)
+	e := newEnvironment(t, db, "", "")
+	first := e.Respond(event(t, "httpapi-payment-base64"), 201)
+	if again := e.Respond(event(t, "httpapi-payment-base64"), 201); again.Body != first.Body {
+		t.Errorf("first %s\nagain %s", first.Body, again.Body)
+	}
+	wantRows(t, db, 1, 1)
 }
 
 func TestAnOrderThatCannotBeChargedDoesNotSpendItsKey(t *testing.T) {
@@ -104,16 +137,20 @@ func TestAnOrderThatCannotBeChargedDoesNotSpendItsKey(t *testing.T) {
 		"more than there is":    withBody(t, "httpapi-payment", `{"amount":9223372036854775808,"currency":"EUR","customer":"c"}`),
 		"a lower-case currency": withBody(t, "httpapi-payment", `{"amount":10,"currency":"eur","customer":"c"}`),
 		"no such currency":      withBody(t, "httpapi-payment", `{"amount":10,"currency":"EURO","customer":"c"}`),
+		"no customer":           withBody(t, "httpapi-payment", `{"amount":4999,"currency":"EUR"}`),
+		"two amounts":           withBody(t, "httpapi-payment", `{"amount":1,"amount":4999,"currency":"EUR","customer":"c"}`),
+		"no JSON":               withBody(t, "httpapi-payment", "hello"),
+		"nothing":               withBody(t, "httpapi-payment", ""),
 	} {
 		t.Run(name, func(t *testing.T) {
 			db := newDatabase(t)
 			e := newEnvironment(t, db, "", "")
-			first := e.response(request, 422)
-			if again := e.response(request, 422); again.Body != first.Body {
+			first := e.Respond(request, 422)
+			if again := e.Respond(request, 422); again.Body != first.Body {
 				t.Errorf("first %s\nagain %s", first.Body, again.Body)
 			}
 			wantRows(t, db, 0, 0)
-			e.response(event(t, "httpapi-payment"), 201)
+			e.Respond(event(t, "httpapi-payment"), 201)
 			wantRows(t, db, 1, 1)
 		})
 	}
@@ -122,7 +159,7 @@ func TestAnOrderThatCannotBeChargedDoesNotSpendItsKey(t *testing.T) {
 func TestWhatIsChargedIsWhatTheFingerprintCovers(t *testing.T) {
 	db := newDatabase(t)
 	request := withBody(t, "httpapi-payment", `{"amount":1,"currency":"EUR","customer":"c","Amount":900,"AMOUNT":900}`)
-	response := newEnvironment(t, db, "", "").response(request, 201)
+	response := newEnvironment(t, db, "", "").Respond(request, 201)
 	var paid payment
 	if err := json.Unmarshal([]byte(response.Body), &struct {
 		Amount *int64 `json:"amount"`
@@ -138,18 +175,15 @@ func TestADuplicateIsToldToWaitWhileTheFirstRuns(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		db := newDatabase(t)
 		a, b := newEnvironment(t, db, "slow", ""), newEnvironment(t, db, "", "")
-		running := make(chan []byte)
-		go func() {
-			raw, _ := a.invoke(event(t, "httpapi-payment"))
-			running <- raw
-		}()
+		running := make(chan events.APIGatewayV2HTTPResponse)
+		go func() { running <- a.Respond(event(t, "httpapi-payment"), 201) }()
 		synctest.Wait() // for the provider
-		refused := b.response(event(t, "httpapi-payment-retry"), 409)
+		refused := b.Respond(event(t, "httpapi-payment-retry"), 409)
 		if got := refused.Headers["Retry-After"]; got != "1" {
 			t.Errorf("Retry-After is %q, want 1", got)
 		}
-		first := decode(t, <-running, 201)
-		if again := b.response(event(t, "httpapi-payment-retry"), 201); again.Body != first.Body {
+		first := <-running
+		if again := b.Respond(event(t, "httpapi-payment-retry"), 201); again.Body != first.Body {
 			t.Errorf("first %s\nagain %s", first.Body, again.Body)
 		}
 		wantRows(t, db, 1, 1)
@@ -159,19 +193,19 @@ func TestADuplicateIsToldToWaitWhileTheFirstRuns(t *testing.T) {
 func TestAFailureOfTheProviderLeavesTheRequestOpen(t *testing.T) {
 	db := newDatabase(t)
 	e := newEnvironment(t, db, "flaky", "")
-	if _, err := e.invoke(event(t, "httpapi-payment")); err == nil || err.Error() != "provider: connection reset" {
+	if _, err := e.Invoke(event(t, "httpapi-payment")); err == nil || err.Error() != "simulated: charge: connection reset" {
 		t.Fatalf("the error is %v, want the provider's own", err)
 	}
 	wantRecord(t, db, "")
-	e.response(event(t, "httpapi-payment-retry"), 201)
+	e.Respond(event(t, "httpapi-payment-retry"), 201)
 	wantRows(t, db, 1, 1)
 }
 
 func TestADeclinedPaymentStaysDeclined(t *testing.T) {
 	db := newDatabase(t)
-	first := newEnvironment(t, db, "declined", "").response(event(t, "httpapi-payment"), 402)
-	wantRecord(t, db, "FAILED")
-	again := newEnvironment(t, db, "", "").response(event(t, "httpapi-payment-retry"), 402)
+	first := newEnvironment(t, db, "refuse", "").Respond(event(t, "httpapi-payment"), 402)
+	wantRecord(t, db, "COMPLETED")
+	again := newEnvironment(t, db, "", "").Respond(event(t, "httpapi-payment-retry"), 402)
 	if again.Body != first.Body {
 		t.Errorf("first %s\nagain %s", first.Body, again.Body)
 	}
@@ -198,20 +232,20 @@ func TestARunThatDiedIsRunAgainAndPaysOnce(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				db := newDatabase(t)
 				a, b := newEnvironment(t, db, "", death.keys), newEnvironment(t, db, "", death.keys)
-				death.request.Do = dynamolocal.After(func(dynamolocal.Request) { a.cable.cut.Store(true) })
+				death.request.Do = dynamolocal.After(func(dynamolocal.Request) { a.Kill() })
 				db.Inject(death.request)
 				start := time.Now()
-				a.invoke(event(t, "httpapi-payment")) // what it answers reaches nobody
-				if !a.cable.cut.Load() {
+				a.Invoke(event(t, "httpapi-payment")) // what it answers reaches nobody
+				if !a.Killed() {
 					t.Fatal("the function did not die")
 				}
 				wantRecord(t, db, "PROCESSING")
-				b.response(event(t, "httpapi-payment-retry"), 409)
+				b.Respond(event(t, "httpapi-payment-retry"), 409)
 
 				time.Sleep(time.Until(start.Add(timeout + 2*time.Second)))
-				first := b.response(event(t, "httpapi-payment-retry"), 201)
+				first := b.Respond(event(t, "httpapi-payment-retry"), 201)
 				wantRecord(t, db, "COMPLETED")
-				if again := b.response(event(t, "httpapi-payment-retry"), 201); again.Body != first.Body {
+				if again := b.Respond(event(t, "httpapi-payment-retry"), 201); again.Body != first.Body {
 					t.Errorf("first %s\nagain %s", first.Body, again.Body)
 				}
 				wantRows(t, db, death.charges, 1)
@@ -224,13 +258,13 @@ func TestAPaymentOutlivesTheRecordOfItsRequest(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		db := newDatabase(t)
 		e := newEnvironment(t, db, "", "off")
-		first := e.response(event(t, "httpapi-payment"), 201)
+		first := e.Respond(event(t, "httpapi-payment"), 201)
 
 		time.Sleep(25 * time.Hour)
-		e.response(event(t, "httpapi-payment-other-amount"), 422)
+		e.Respond(event(t, "httpapi-payment-other-amount"), 422)
 
 		time.Sleep(25 * time.Hour)
-		if again := e.response(event(t, "httpapi-payment"), 201); again.Body != first.Body {
+		if again := e.Respond(event(t, "httpapi-payment"), 201); again.Body != first.Body {
 			t.Errorf("first %s\nagain %s", first.Body, again.Body)
 		}
 		wantRows(t, db, 1, 1)
@@ -245,11 +279,11 @@ func TestALostReplyChangesNothing(t *testing.T) {
 				db := newDatabase(t)
 				e := newEnvironment(t, db, "", "off")
 				db.Inject(dynamolocal.Fault{Request: lost, Do: dynamolocal.DropReply()})
-				first := e.response(event(t, "httpapi-payment"), 201)
+				first := e.Respond(event(t, "httpapi-payment"), 201)
 				if got := len(db.Requests()); got != requests+1 {
 					t.Errorf("%d requests, want %d and a repetition", got, requests)
 				}
-				if again := e.response(event(t, "httpapi-payment"), 201); again.Body != first.Body {
+				if again := e.Respond(event(t, "httpapi-payment"), 201); again.Body != first.Body {
 					t.Errorf("first %s\nagain %s", first.Body, again.Body)
 				}
 				wantRows(t, db, 1, 1)
@@ -262,8 +296,8 @@ func TestWithTheGuardsOffEveryRequestPays(t *testing.T) {
 	t.Setenv("IDEMPOTENCY_DISABLED", "true")
 	db := newDatabase(t)
 	e := newEnvironment(t, db, "", "")
-	e.response(event(t, "httpapi-payment"), 201)
-	e.response(event(t, "httpapi-payment"), 201)
+	e.Respond(event(t, "httpapi-payment"), 201)
+	e.Respond(event(t, "httpapi-payment"), 201)
 	wantRows(t, db, 2, 2)
 	wantRecord(t, db, "")
 }
@@ -273,10 +307,29 @@ func TestAKeyWhoseFirstTryWasChargedIsNotGoodForAnotherAmount(t *testing.T) {
 	db := newDatabase(t)
 	db.Inject(dynamolocal.Fault{Table: paymentsTable, Operation: "PutItem", Match: 2, Do: dynamolocal.Fail("AccessDeniedException", "no", 400)})
 	e := newEnvironment(t, db, "", "")
-	if _, err := e.invoke(event(t, "httpapi-payment")); err == nil {
+	if _, err := e.Invoke(event(t, "httpapi-payment")); err == nil {
 		t.Fatal("the payment was recorded")
 	}
-	e.response(event(t, "httpapi-payment-other-amount"), 422)
-	e.response(event(t, "httpapi-payment"), 201)
+	e.Respond(event(t, "httpapi-payment-other-amount"), 422)
+	e.Respond(event(t, "httpapi-payment"), 201)
+	wantRows(t, db, 1, 1)
+}
+
+func TestTheSampleEventsAreAnsweredAsDocumented(t *testing.T) {
+	e := newEnvironment(t, newDatabase(t), "", "")
+	for _, answer := range lambdatest.Answers(t, "payment") {
+		t.Log(answer.Event)
+		e.Respond(event(t, answer.Event), answer.Status)
+	}
+}
+
+// Their events have the same form; those of other sources have not, and are refused
+// rather than taken for a payment without a body.
+func TestAFunctionURLServesTooAndOtherSourcesDoNot(t *testing.T) {
+	db := newDatabase(t)
+	e := start(t, db, settings{keyScope: "none"})
+	e.Respond(event(t, "function-url-payment"), 201)
+	e.Respond(event(t, "restapi-payment"), 500)
+	e.Respond(event(t, "alb-payment"), 500)
 	wantRows(t, db, 1, 1)
 }

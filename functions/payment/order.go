@@ -1,8 +1,6 @@
 package main
 
-import (
-	"github.com/go-json-experiment/json"
-)
+import "github.com/go-json-experiment/json"
 
 // order is what the body of a request asks for.
 type order struct {
@@ -24,9 +22,9 @@ var errOtherOrder = &orderError{"the key is that of an earlier payment with anot
 // parseOrder reads a body. Like the fingerprint it knows each member by one exact
 // spelling and refuses to see it twice; with a more tolerant reader, {"amount":1,
 // "Amount":900} would pass as 1 and be charged as 900.
-func parseOrder(body string) (order, error) {
+func parseOrder(body []byte) (order, error) {
 	var o order
-	if err := json.Unmarshal([]byte(body), &o); err != nil {
+	if err := json.Unmarshal(body, &o); err != nil {
 		return order{}, &orderError{"the body must be a JSON object with an integer amount in minor units, and a currency and a customer as text"}
 	}
 	switch {

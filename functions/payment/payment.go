@@ -3,7 +3,10 @@ package main
 import (
 	"context"
 	"fmt"
+	"maps"
 	"time"
+
+	"github.com/ikkai-go/idempotency/functions/internal/ledger"
 )
 
 // payment is an order that was charged.
@@ -16,8 +19,8 @@ type payment struct {
 
 // The row of a payment is "payment#" + its ID.
 
-func findPayment(ctx context.Context, t *table, id string) (payment, bool, error) {
-	row, err := t.get(ctx, "payment#"+id)
+func findPayment(ctx context.Context, payments *ledger.Ledger, id string) (payment, bool, error) {
+	row, err := payments.Get(ctx, "payment#"+id)
 	if err != nil || row == nil {
 		return payment{}, false, err
 	}
@@ -27,39 +30,46 @@ func findPayment(ctx context.Context, t *table, id string) (payment, bool, error
 
 // addPayment records the payment unless it is there already, and returns the one
 // that is there.
-func addPayment(ctx context.Context, t *table, p payment) (payment, error) {
-	row, err := t.add(ctx, "payment#"+p.ID, attributes{
-		"amount":     number(p.Amount),
-		"currency":   text(p.Currency),
-		"customer":   text(p.Customer),
-		"charge_id":  text(p.ChargeID),
-		"created_at": text(p.CreatedAt.Format(time.RFC3339Nano)),
+func addPayment(ctx context.Context, payments *ledger.Ledger, p payment) (payment, error) {
+	row := p.row()
+	maps.Copy(row, ledger.Row{
+		"charge_id":  ledger.Text(p.ChargeID),
+		"created_at": ledger.Text(p.CreatedAt.Format(time.RFC3339Nano)),
 	})
+	row, err := payments.Add(ctx, "payment#"+p.ID, row)
 	if err != nil {
 		return payment{}, err
 	}
 	return paymentOf(p.ID, row)
 }
 
-func paymentOf(id string, row attributes) (payment, error) {
+func paymentOf(id string, row ledger.Row) (payment, error) {
 	o, err := orderOf(row)
 	if err != nil {
 		return payment{}, fmt.Errorf("payment %s: %w", id, err)
 	}
-	createdAt, err := time.Parse(time.RFC3339Nano, row.text("created_at"))
+	createdAt, err := time.Parse(time.RFC3339Nano, row.Text("created_at"))
 	if err != nil {
 		return payment{}, fmt.Errorf("payment %s: %w", id, err)
 	}
 	return payment{
 		order:     o,
 		ID:        id,
-		ChargeID:  row.text("charge_id"),
+		ChargeID:  row.Text("charge_id"),
 		CreatedAt: createdAt,
 	}, nil
 }
 
-// orderOf reads the order that a row of a payment or of a charge is about.
-func orderOf(row attributes) (order, error) {
-	amount, err := row.number("amount")
-	return order{Amount: amount, Currency: row.text("currency"), Customer: row.text("customer")}, err
+// row is how an order is written, in the row of a payment or of a charge.
+func (o order) row() ledger.Row {
+	return ledger.Row{
+		"amount":   ledger.Number(o.Amount),
+		"currency": ledger.Text(o.Currency),
+		"customer": ledger.Text(o.Customer),
+	}
+}
+
+func orderOf(row ledger.Row) (order, error) {
+	amount, err := row.Number("amount")
+	return order{Amount: amount, Currency: row.Text("currency"), Customer: row.Text("customer")}, err
 }

@@ -195,3 +195,11 @@ func TestKeysThatCouldBeGuessedAreRefused(t *testing.T) {
 	}
 	e.Respond(request(t, aKey, `{"email":"ada@example.com","name":"Ada"}`), 201)
 }
+
+func TestTheSampleEventsAreAnsweredAsDocumented(t *testing.T) {
+	e := newEnvironment(t, newDatabase(t), "", "")
+	for _, answer := range lambdatest.Answers(t, "register") {
+		t.Log(answer.Event)
+		e.Respond(event(t, answer.Event), answer.Status)
+	}
+}

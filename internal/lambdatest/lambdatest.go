@@ -5,11 +5,14 @@ package lambdatest
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"net/http"
 	"os"
 	"path/filepath"
+	"regexp"
+	"strconv"
 	"strings"
 	"sync/atomic"
 	"syscall"
@@ -172,4 +175,43 @@ func With(t *testing.T, event []byte, value any, member ...string) []byte {
 		t.Fatal(err)
 	}
 	return changed
+}
+
+// Answer is what functions/README.md says that a function of an HTTP API answers.
+type Answer struct {
+	Event  string // a file of testdata/events, without its ending
+	Status int
+}
+
+// Answers reads that table, for the test of a package in functions/<name>.
+func Answers(t *testing.T, function string) []Answer {
+	t.Helper()
+	readme, err := os.ReadFile(filepath.Join("..", "README.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var answers []Answer
+	of := ""
+	row := regexp.MustCompile("^\\| (\\w*) ?\\| (`httpapi-.+`) \\| (\\d{3})")
+	for line := range strings.Lines(string(readme)) {
+		cells := row.FindStringSubmatch(line)
+		if cells == nil {
+			continue
+		}
+		of = cmp.Or(cells[1], of)
+		if of != function {
+			continue
+		}
+		status, err := strconv.Atoi(cells[3])
+		if err != nil {
+			t.Fatal(err)
+		}
+		for event := range strings.SplitSeq(cells[2], ", ") {
+			answers = append(answers, Answer{Event: strings.Trim(event, "`"), Status: status})
+		}
+	}
+	if len(answers) == 0 {
+		t.Fatalf("functions/README.md tells no answers of %s", function)
+	}
+	return answers
 }

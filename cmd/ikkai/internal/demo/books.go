@@ -1,6 +1,7 @@
 package demo
 
 import (
+	"encoding/json"
 	"strconv"
 	"strings"
 
@@ -56,9 +57,14 @@ func (s *stage) charges(o Order) int {
 // customerOf is who pays for an order, and for nothing else.
 func customerOf(o Order) string { return "customer of " + o.Key }
 
-// recordKey is the key that the function's guard makes of an order's.
+// recordKey is the key that the function's guard makes of an order's, which is
+// the key of the caller whose token the event file holds.
 func recordKey(o Order) string {
-	key, err := idempotency.Key("payment", o.Key)
+	scoped, err := json.Marshal([]any{[][]string{{"jwt subject", "https://login.example.com/", "shop"}}, o.Key})
+	if err != nil {
+		panic(err) // texts always encode
+	}
+	key, err := idempotency.Key("payment", string(scoped))
 	if err != nil {
 		panic(err) // the story's keys are usable
 	}

@@ -124,6 +124,7 @@ func (r role) variables(endpoint string) map[string]string {
 		"AWS_ENDPOINT_URL_DYNAMODB": endpoint,
 		"IDEMPOTENCY_TABLE":         idempotencyTable,
 		"PAYMENTS_TABLE":            paymentsTable,
+		"KEY_SCOPE":                 "jwt",
 		"SIMULATED_PROVIDER":        r.provider,
 		"PROVIDER_IDEMPOTENT":       r.keys,
 	}
