@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"slices"
 	"strconv"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -23,8 +24,11 @@ import (
 type costPath struct {
 	config idempotent.Config
 	cached bool
-	// fails is what the function returns instead of a result.
-	fails error
+	// fails is what the function returns instead of a result, and firstFails what it
+	// returns in the other environment. Defaults to fails.
+	fails, firstFails error
+	// panics says that the function does.
+	panics bool
 	// tooLarge makes the result one that no item holds.
 	tooLarge bool
 	// before is what has happened when the call is made.
@@ -42,21 +46,23 @@ const (
 )
 
 var costPaths = map[string]costPath{
-	"first run":                  {},
-	"first run with `ReadFirst`": {config: idempotent.Config{ReadFirst: true}},
-	"first run over an expired record": {before: func(l *costLab) {
-		finishedRun(l)
-		time.Sleep(25 * time.Hour) // virtual, as all time here
-	}},
-	"permanent failure":         {fails: idempotent.Permanent(errTryAgain)},
-	"handler error, panic":      {fails: errTryAgain},
-	"result too large to store": {tooLarge: true},
+	"first run":                                          {},
+	"first run with `ReadFirst`":                         {config: idempotent.Config{ReadFirst: true}},
+	"first run over an expired record":                   {before: expiredRun},
+	"first run over an expired record, with `ReadFirst`": {before: expiredRun, config: idempotent.Config{ReadFirst: true}},
+	"permanent failure":                                  {fails: idempotent.Permanent(errTryAgain)},
+	"handler error":                                      {fails: errTryAgain},
+	"panic":                                              {panics: true},
+	"result too large to store":                          {tooLarge: true},
 
 	"replay":                                   {before: finishedRun},
 	"replay with `ReadFirst`":                  {before: finishedRun, config: idempotent.Config{ReadFirst: true}},
 	"replay from `Cached`":                     {before: func(l *costLab) { l.here.invoke(costEvent) }, cached: true},
 	"duplicate of a permanent failure":         {before: finishedRun, fails: idempotent.Permanent(errTryAgain)},
 	"duplicate of a result that was too large": {before: finishedRun, tooLarge: true},
+	"duplicate of a result that was too large, with `Cached`": {
+		before: func(l *costLab) { l.here.invoke(costEvent) }, tooLarge: true, cached: true,
+	},
 
 	"in progress, turned away":      {before: runUnderWay},
 	"in progress, with `ReadFirst`": {before: runUnderWay, config: idempotent.Config{ReadFirst: true}},
@@ -67,11 +73,20 @@ var costPaths = map[string]costPath{
 			time.AfterFunc(3*time.Second, l.there.resume)
 		},
 	},
-	"in progress, `Wait` in vain":        {before: runUnderWay, config: idempotent.Config{Wait: 3 * time.Second}},
-	"other payload, first run finished":  {before: finishedRun, event: otherPayload},
-	"other payload, first run under way": {before: runUnderWay, event: otherPayload},
+	"in progress, `Wait` until the first run fails, and run": {
+		config: idempotent.Config{Wait: 20 * time.Second}, firstFails: errTryAgain,
+		before: func(l *costLab) {
+			runUnderWay(l)
+			time.AfterFunc(3*time.Second, l.there.resume)
+		},
+	},
+	"in progress, `Wait` in vain":                         {before: runUnderWay, config: idempotent.Config{Wait: 3 * time.Second}},
+	"other payload, first run finished":                   {before: finishedRun, event: otherPayload},
+	"other payload, first run finished, with `ReadFirst`": {before: finishedRun, event: otherPayload, config: idempotent.Config{ReadFirst: true}},
+	"other payload, first run under way":                  {before: runUnderWay, event: otherPayload},
 
 	"take-over":                        {before: deadRun},
+	"take-over with `ReadFirst`":       {before: deadRun, config: idempotent.Config{ReadFirst: true}},
 	"ended lease with `RefuseUnknown`": {before: deadRun, config: idempotent.Config{OnEndedLease: persistence.RefuseUnknown}},
 	"first run, the reply to its PutItem lost": {before: func(l *costLab) {
 		l.db.Inject(dynamolocal.Fault{Operation: "PutItem", Do: dynamolocal.DropReply()})
@@ -101,6 +116,11 @@ const leaseOver = 2 * invocationTimeout
 
 func finishedRun(l *costLab) { l.there.invoke(costEvent) }
 
+func expiredRun(l *costLab) {
+	finishedRun(l)
+	time.Sleep(25 * time.Hour) // virtual, as all time here
+}
+
 func runUnderWay(l *costLab) { l.there.begin(costEvent) }
 
 func deadRun(l *costLab) {
@@ -112,46 +132,77 @@ func refusePut(l *costLab) {
 	l.db.Inject(dynamolocal.Fault{Operation: "PutItem", Do: dynamolocal.Fail("AccessDeniedException", "not allowed", http.StatusBadRequest)})
 }
 
-// Requests and units of every path, for records around the borders of the units.
+// Requests and units of every path, for records around the borders of the units, also
+// where the PROCESSING record alone takes several.
 func TestRequestsAndCapacityOfEveryPath(t *testing.T) {
 	page := readCostPage(t)
 	empty := page.finishedSize("the defaults", 0)
+	tables := []struct {
+		config  dynamostore.Config
+		results []int
+	}{
+		{results: []int{0, 1024 - empty, 1025 - empty, 4096 - empty, 4097 - empty, 100 << 10}},
+		{config: longNames(), results: []int{0, 3000}},
+		{config: longKey(), results: []int{0, 3000}},
+	}
 	rows := page.table("path")
 	if len(rows) != len(costPaths) {
 		t.Errorf("the page has %d paths, the test %d", len(rows), len(costPaths))
 	}
 	for _, row := range rows {
-		name, requests, writes, reads := row[0], row[1], row[2], row[3]
-		path, known := costPaths[name]
+		path, known := costPaths[row[0]]
 		if !known {
-			t.Errorf("nothing takes the path %q", name)
+			t.Errorf("nothing takes the path %q", row[0])
 			continue
 		}
-		t.Run(name, func(t *testing.T) {
-			for _, size := range []int{empty, 1024, 1025, 4096, 4097, empty + 100<<10} {
-				synctest.Test(t, func(t *testing.T) {
-					l := newCostLab(t, dynamostore.Attributes{}, path, size-empty)
-					got := l.bill(path)
-					looks := got.count("GetItem")
-					sizes := formula{"P": float64(l.processing), "n": float64(looks)}
-					switch {
-					case path.tooLarge:
-						sizes["O"] = float64(l.finished)
-					case l.finished > 0:
-						sizes["F"] = float64(l.finished)
-					}
-					if want := requestsOf(requests, looks); !slices.Equal(got.requests, want) {
-						t.Errorf("%v: sent %v, the page says %v", sizes, got.requests, want)
-					}
-					if want := sizes.value(t, writes); got.used.Write != want {
-						t.Errorf("%v: took %v write units, the page says %v", sizes, got.used.Write, want)
-					}
-					if want := sizes.value(t, reads); got.used.Read != want {
-						t.Errorf("%v: took %v read units, the page says %v", sizes, got.used.Read, want)
-					}
-				})
+		t.Run(row[0], func(t *testing.T) {
+			for _, table := range tables {
+				for _, result := range table.results {
+					synctest.Test(t, func(t *testing.T) {
+						checkPath(newCostLab(t, table.config, path, result), path, row)
+					})
+				}
 			}
 		})
+	}
+}
+
+// longNames is of a table whose PROCESSING records take several write units.
+func longNames() dynamostore.Config {
+	name := func(letter string) string { return strings.Repeat(letter, 250) }
+	return dynamostore.Config{Attributes: dynamostore.Attributes{
+		Key: name("k"), Status: name("s"), Owner: name("o"), LeaseUntil: name("l"), ExpireAt: name("x"),
+		Fingerprint: name("f"), Attempt: name("a"), Version: name("v"),
+	}}
+}
+
+// longKey is of one whose PROCESSING records take several read units as well.
+func longKey() dynamostore.Config {
+	config := longNames()
+	config.Attributes.SortKey, config.PartitionValue = "sort", strings.Repeat("p", 2000)
+	return config
+}
+
+// checkPath compares what a path costs with its row on the page.
+func checkPath(l *costLab, path costPath, row []string) {
+	t := l.t
+	got := l.bill(path)
+	looks := got.count("GetItem")
+	sizes := formula{"P": float64(l.processing), "n": float64(looks)}
+	switch {
+	case path.tooLarge:
+		sizes["O"] = float64(l.finished)
+	case l.finished > 0:
+		sizes["F"] = float64(l.finished)
+	}
+	if want := requestsOf(row[1], looks); !slices.Equal(got.requests, want) {
+		t.Errorf("%v: sent %v, the page says %v", sizes, got.requests, want)
+	}
+	if want := sizes.value(t, row[2]); got.used.Write != want {
+		t.Errorf("%v: took %v write units, the page says %v", sizes, got.used.Write, want)
+	}
+	if want := sizes.value(t, row[3]); got.used.Read != want {
+		t.Errorf("%v: took %v read units, the page says %v", sizes, got.used.Read, want)
 	}
 }
 
@@ -176,7 +227,7 @@ func TestRecordsHaveTheSizeThatTheModelSays(t *testing.T) {
 					t.Errorf("%d and %d bytes with a result of %d, but the attributes have %d and %d", processing, finished, result, p, f)
 				}
 				synctest.Test(t, func(t *testing.T) {
-					l := newCostLab(t, test.attributes, costPath{}, result)
+					l := newCostLab(t, dynamostore.Config{Attributes: test.attributes}, costPath{}, result)
 					firstRun := l.bill(costPath{})
 					if l.processing != processing || l.finished != finished {
 						t.Errorf("%d and %d bytes with a result of %d, the page says %d and %d", l.processing, l.finished, result, processing, finished)
@@ -199,7 +250,7 @@ func TestReadFirstBreaksEvenWhereTheModelSays(t *testing.T) {
 		costs := func(name string) (taken bill) {
 			synctest.Test(t, func(t *testing.T) {
 				path := costPaths[name]
-				taken = newCostLab(t, dynamostore.Attributes{}, path, int(number(0))<<10-page.finishedSize("the defaults", 0)).bill(path)
+				taken = newCostLab(t, dynamostore.Config{}, path, int(number(0))<<10-page.finishedSize("the defaults", 0)).bill(path)
 			})
 			return taken
 		}

@@ -1,6 +1,7 @@
 package idempotent_test
 
 import (
+	"cmp"
 	"context"
 	"net/http"
 	"sync"
@@ -30,13 +31,14 @@ type costLab struct {
 	processing, finished int
 }
 
-// newCostLab returns a lab in which the handler's result has so many bytes.
-func newCostLab(t *testing.T, names dynamostore.Attributes, path costPath, result int) *costLab {
+// newCostLab returns a lab on a table of that config, in which the handler's result has
+// so many bytes.
+func newCostLab(t *testing.T, config dynamostore.Config, path costPath, result int) *costLab {
 	t.Helper()
 	// A day on which the times in a record do not end in zeros, which take no room.
 	time.Sleep(time.Until(time.Date(2026, 12, 3, 4, 5, 6, 789_000_000, time.UTC)))
 	l := &costLab{t: t, db: dynamolocal.New()}
-	config := dynamostore.Config{Table: table, Attributes: names}
+	config.Table = table
 	if err := dynamostore.CreateTable(t.Context(), l.db.Client(), config); err != nil {
 		t.Fatal(err)
 	}
@@ -48,7 +50,7 @@ func newCostLab(t *testing.T, names dynamostore.Attributes, path costPath, resul
 		result = 400 << 10
 	}
 	turn := new(sync.Mutex)
-	environment := func() *costEnvironment {
+	environment := func(fails error) *costEnvironment {
 		e := &costEnvironment{meter: &meter{db: l.db, turn: turn}, resume: func() {}}
 		client := l.db.Client(func(o *dynamodb.Options) { o.HTTPClient = &http.Client{Transport: e.meter} })
 		dynamo, err := dynamostore.New(client, config)
@@ -64,11 +66,14 @@ func newCostLab(t *testing.T, names dynamostore.Attributes, path costPath, resul
 		e.handler = newTestGuard(t, store, guarded).Handler(respond(func() ([]byte, error) {
 			l.processing = l.itemSize()
 			e.wait()
-			return make([]byte, result), path.fails
+			if path.panics {
+				panic("the function's own")
+			}
+			return make([]byte, result), fails
 		}))
 		return e
 	}
-	l.here, l.there = environment(), environment()
+	l.here, l.there = environment(path.fails), environment(cmp.Or(path.firstFails, path.fails))
 	t.Cleanup(func() { l.here.resume(); l.there.resume() })
 	return l
 }
@@ -124,7 +129,9 @@ type costEnvironment struct {
 // invocationTimeout is how long an invocation may take.
 const invocationTimeout = time.Minute
 
+// invoke outlives a panic, as an environment that is replaced by another does.
 func (e *costEnvironment) invoke(event string) {
+	defer func() { _ = recover() }()
 	ctx, cancel := context.WithTimeout(context.Background(), invocationTimeout)
 	defer cancel()
 	_, _ = e.handler.Invoke(ctx, []byte(event))
