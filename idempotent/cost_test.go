@@ -1,7 +1,10 @@
 package idempotent_test
 
 import (
+	"bytes"
 	"context"
+	"errors"
+	"maps"
 	"math"
 	"net/http"
 	"slices"
@@ -241,28 +244,185 @@ func TestRecordsHaveTheSizeThatTheModelSays(t *testing.T) {
 	}
 }
 
-// From which share of replays on ReadFirst is cheaper, by what the paths cost.
-func TestReadFirstBreaksEvenWhereTheModelSays(t *testing.T) {
-	const writeUnit, readUnit = 5, 1 // the page's assumption
+// Records of other shapes have their size too.
+func TestOtherRecordsHaveTheSizeThatTheModelSays(t *testing.T) {
 	page := readCostPage(t)
+	shapes := map[string]struct {
+		config  dynamostore.Config
+		change  func(*persistence.Claim)
+		steps   map[string]string
+		outcome func(*persistence.Outcome)
+		sizes   formula
+	}{
+		"without a fingerprint": {change: func(c *persistence.Claim) { c.Fingerprint = "" }},
+		"with a sort key": {
+			config: dynamostore.Config{PartitionValue: "payments", Attributes: dynamostore.Attributes{SortKey: "sort"}},
+			sizes:  formula{"k": float64(len("sort") + len("payments"))},
+		},
+		"without its result, which was too large": {outcome: func(o *persistence.Outcome) { o.ResultOmitted = true }},
+		"with its result compressed":              {config: dynamostore.Config{Compress: true}},
+		"with steps": {
+			steps: map[string]string{"reserve": "r-1", "charge": "c-22"},
+			sizes: formula{"s": float64(len("reserve") + len("r-1") + 1 + len("charge") + len("c-22") + 1)},
+		},
+	}
+	rows := page.table("record")
+	if len(rows) != len(shapes) {
+		t.Errorf("the page has %d records, the test %d", len(rows), len(shapes))
+	}
+	for _, row := range rows {
+		t.Run(row[0], func(t *testing.T) {
+			shape, known := shapes[row[0]]
+			if !known {
+				t.Fatal("nothing has this shape")
+			}
+			r := newCostRecord(t, shape.config)
+			if shape.change != nil {
+				shape.change(&r.claim)
+			}
+			outcome := persistence.Outcome{Status: persistence.StatusCompleted, Result: bytes.Repeat([]byte("paid"), 1000), ExpiresAt: r.claim.ExpiresAt}
+			if shape.outcome != nil {
+				shape.outcome(&outcome)
+			}
+			sizes := formula{"n": 0}
+			maps.Copy(sizes, shape.sizes)
+			finished, stored := r.finish(shape.steps, outcome)
+			sizes["n"] = float64(stored)
+			if want := int(sizes.value(t, row[1])); finished != want {
+				t.Errorf("%d bytes, the page says %d", finished, want)
+			}
+		})
+	}
+}
+
+// What compressing saves, for a result that shrinks to almost nothing.
+func TestCompressionSavesWhatTheModelSays(t *testing.T) {
+	page := readCostPage(t)
+	for _, row := range page.table("with `Compress`") {
+		path, known := costPaths[row[0]]
+		if !known {
+			t.Errorf("nothing takes the path %q", row[0])
+			continue
+		}
+		costs := func(config dynamostore.Config) (taken bill, finished int) {
+			synctest.Test(t, func(t *testing.T) {
+				l := newCostLab(t, config, path, 20<<10)
+				taken, finished = l.bill(path), l.finished
+			})
+			return taken, finished
+		}
+		plain, large := costs(dynamostore.Config{})
+		compressed, small := costs(dynamostore.Config{Compress: true})
+		sizes := formula{"F": float64(large), "C": float64(small)}
+		if saved, want := plain.used.Write-compressed.used.Write, sizes.value(t, row[1]); saved != want {
+			t.Errorf("%s: saves %v write units, the page says %v", row[0], saved, want)
+		}
+		if saved, want := plain.used.Read-compressed.used.Read, sizes.value(t, row[2]); saved != want {
+			t.Errorf("%s: saves %v read units, the page says %v", row[0], saved, want)
+		}
+	}
+}
+
+// How often a duplicate looks while it waits in vain.
+func TestAWaitLooksAsOftenAsTheModelSays(t *testing.T) {
+	const waits = 200
+	for _, row := range readCostPage(t).table("wait in vain, seconds") {
+		number := func(column int) float64 { return readCostPage(t).number(row[column]) }
+		synctest.Test(t, func(t *testing.T) {
+			store := &countingReader{Memory: persistence.NewMemory()}
+			guard := newTestGuard(t, store, idempotent.Config{Lease: 10 * time.Hour, Wait: time.Duration(number(0)) * time.Second})
+			running := make(chan struct{})
+			go func() {
+				_, _ = idempotent.Do(context.Background(), guard, "k", func(context.Context) (string, error) { <-running; return "", nil })
+			}()
+			synctest.Wait()
+			all := 0
+			for range waits {
+				store.looks = 0
+				if _, err := idempotent.Do(t.Context(), guard, "k", func(context.Context) (string, error) { return "", nil }); !errors.Is(err, idempotent.ErrInProgress) {
+					t.Fatal(err)
+				}
+				if looks := float64(store.looks); looks < number(2) || looks > number(3) {
+					t.Errorf("%v looks in %v s, the page says %v to %v", looks, number(0), number(2), number(3))
+				}
+				all += store.looks
+			}
+			if average := float64(all) / waits; math.Abs(average-number(1)) > 0.5 {
+				t.Errorf("%v looks in %v s on average, the page says %v", average, number(0), number(1))
+			}
+			close(running)
+		})
+	}
+}
+
+// countingReader counts its reads.
+type countingReader struct {
+	*persistence.Memory
+	looks int
+}
+
+func (c *countingReader) Read(ctx context.Context, key string) (persistence.Record, bool, error) {
+	c.looks++
+	return c.Memory.Read(ctx, key)
+}
+
+// Figures between the tables follow from the tables, or from what the paths cost.
+func TestTheProseHasTheFiguresOfTheModel(t *testing.T) {
+	page := readCostPage(t)
+	saved := page.finishedSize("the defaults", 0) - page.finishedSize("of one letter each", 0)
+	page.says("Names of one letter save %d bytes of a finished record.", saved)
+	page.says("no more than %d bytes over a whole KB", saved)
+	page.says("between %d and %d bytes", page.largestInAUnit("the defaults")+1, page.largestInAUnit("of one letter each"))
+
+	const size, readUnit = 900, 1.0 / writeUnit
+	price := func(name string) float64 {
+		b := costOf(t, costPaths[name], size)
+		return b.used.Write + b.used.Read*readUnit
+	}
+	without := func(replays float64) float64 { return (1-replays)*price("first run") + replays*price("replay") }
+	with := func(replays float64) float64 {
+		return (1-replays)*price("first run with `ReadFirst`") + replays*price("replay with `ReadFirst`")
+	}
+	page.says("a record of %d bytes, 2 %% replays", size)
+	page.says("= %.2f *p*. With it", without(0.02))
+	page.says("= %.2f *p*, %.0f %% more", with(0.02), 100*(with(0.02)/without(0.02)-1))
+	page.says("With 30 %% replays it is %.2f *p* without, and %.2f *p* with it, %.0f %% less", without(0.3), with(0.3), 100*(1-with(0.3)/without(0.3)))
+}
+
+// writeUnit is what a write unit costs, in read units: the page's assumption.
+const writeUnit = 5
+
+// costOf is the bill of a path where the finished record has that size.
+func costOf(t *testing.T, path costPath, finished int) (taken bill) {
+	t.Helper()
+	result := finished - readCostPage(t).finishedSize("the defaults", 0)
+	synctest.Test(t, func(t *testing.T) {
+		taken = newCostLab(t, dynamostore.Config{}, path, result).bill(path)
+	})
+	return taken
+}
+
+// From which share of replays on ReadFirst is cheaper, by what the paths cost and by the
+// page's formula.
+func TestReadFirstBreaksEvenWhereTheModelSays(t *testing.T) {
+	page := readCostPage(t)
+	page.says("The table assumes *w* = %d", writeUnit)
 	for _, row := range page.table("finished record, KB") {
 		number := func(column int) float64 { return page.number(row[column]) }
-		costs := func(name string) (taken bill) {
-			synctest.Test(t, func(t *testing.T) {
-				path := costPaths[name]
-				taken = newCostLab(t, dynamostore.Config{}, path, int(number(0))<<10-page.finishedSize("the defaults", 0)).bill(path)
-			})
-			return taken
+		size := int(number(0)) << 10
+		price := func(name string) float64 {
+			b := costOf(t, costPaths[name], size)
+			return b.used.Write*writeUnit + b.used.Read
 		}
-		price := func(b bill) float64 { return b.used.Write*writeUnit + b.used.Read*readUnit }
-		replay, looked := costs("replay"), costs("replay with `ReadFirst`")
-		dearer := price(costs("first run with `ReadFirst`")) - price(costs("first run"))
-		share, err := strconv.ParseFloat(strconv.FormatFloat(100*dearer/(dearer+price(replay)-price(looked)), 'g', 2, 64), 64)
-		if err != nil {
-			t.Fatal(err)
+		dearer := price("first run with `ReadFirst`") - price("first run")
+		cheaper := price("replay") - price("replay with `ReadFirst`")
+		share := dearer / (dearer + cheaper)
+		if byFormula := (formula{"w": writeUnit, "F": float64(size)}).value(t, page.breakEven()); math.Abs(share-byFormula) > 1e-9 {
+			t.Errorf("%v KB: reading first is cheaper beyond a share of %v, by the page's formula of %v", number(0), share, byFormula)
 		}
-		if replay.used.Write != number(1) || looked.used.Read != number(2) || math.Abs(share-number(3)) > 1e-9 {
-			t.Errorf("%v KB: a replay takes %v write units or %v read units, and reading first is cheaper beyond %v %%; the page says %v", number(0), replay.used.Write, looked.used.Read, share, row)
+		replay, looked := costOf(t, costPaths["replay"], size).used.Write, costOf(t, costPaths["replay with `ReadFirst`"], size).used.Read
+		if rounded := page.number(strconv.FormatFloat(100*share, 'g', 2, 64)); replay != number(1) || looked != number(2) || rounded != number(3) {
+			t.Errorf("%v KB: a replay takes %v write units or %v read units, and reading first is cheaper beyond %v %%; the page says %v", number(0), replay, looked, rounded, row)
 		}
 	}
 }

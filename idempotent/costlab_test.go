@@ -3,7 +3,9 @@ package idempotent_test
 import (
 	"cmp"
 	"context"
+	"crypto/rand"
 	"net/http"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -11,6 +13,7 @@ import (
 	"github.com/aws/aws-lambda-go/lambda"
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
 	"github.com/ikkai-go/idempotency"
 	"github.com/ikkai-go/idempotency/internal/dynamolocal"
@@ -105,13 +108,76 @@ func (l *costLab) bill(path costPath) bill {
 	return l.here.meter.bill
 }
 
-// itemSize is the size of the item in the table; 0 if there is none. (DynamoDB
-// itself brings that figure up to date every few hours only.)
+// itemSize is the size of the item in the table; 0 if there is none.
 func (l *costLab) itemSize() int {
 	l.t.Helper()
-	out, err := l.db.Client().DescribeTable(context.Background(), &dynamodb.DescribeTableInput{TableName: aws.String(table)})
+	return tableSize(l.t, l.db)
+}
+
+// costRecord is a record on a table of its own, written without a guard.
+type costRecord struct {
+	t     *testing.T
+	db    *dynamolocal.DB
+	store *dynamostore.Store
+	claim persistence.Claim
+}
+
+func newCostRecord(t *testing.T, config dynamostore.Config) *costRecord {
+	t.Helper()
+	r := &costRecord{t: t, db: dynamolocal.New()}
+	config.Table = table
+	if err := dynamostore.CreateTable(t.Context(), r.db.Client(), config); err != nil {
+		t.Fatal(err)
+	}
+	var err error
+	if r.store, err = dynamostore.New(r.db.Client(), config); err != nil {
+		t.Fatal(err)
+	}
+	key, err := idempotency.Key("payment", "1")
 	if err != nil {
-		l.t.Error(err)
+		t.Fatal(err)
+	}
+	now := time.Date(2026, 12, 3, 4, 5, 6, 789_000_000, time.UTC)
+	r.claim = persistence.Claim{
+		Key: key, Owner: rand.Text(), Fingerprint: strings.Repeat("f", 64),
+		Now: now, LeaseUntil: now.Add(invocationTimeout), ExpiresAt: now.Truncate(time.Second).Add(24*time.Hour + time.Second),
+	}
+	return r
+}
+
+// finish takes the record to its end. It returns the sizes of its item then, and of the
+// result in it.
+func (r *costRecord) finish(steps map[string]string, outcome persistence.Outcome) (finished, result int) {
+	r.t.Helper()
+	ctx := r.t.Context()
+	record, err := r.store.Acquire(ctx, r.claim)
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	for name, output := range steps {
+		if err := r.store.Checkpoint(ctx, record.Lease(), name, []byte(output)); err != nil {
+			r.t.Fatal(err)
+		}
+	}
+	if err := r.store.Complete(ctx, record.Lease(), outcome); err != nil {
+		r.t.Fatal(err)
+	}
+	switch stored := r.db.Items(table)[0]["result"].(type) {
+	case *types.AttributeValueMemberS:
+		result = len(stored.Value)
+	case *types.AttributeValueMemberB:
+		result = len(stored.Value)
+	}
+	return tableSize(r.t, r.db), result
+}
+
+// tableSize is the size of all items, in bytes. (DynamoDB itself brings that figure up to
+// date every few hours only.)
+func tableSize(t *testing.T, db *dynamolocal.DB) int {
+	t.Helper()
+	out, err := db.Client().DescribeTable(context.Background(), &dynamodb.DescribeTableInput{TableName: aws.String(table)})
+	if err != nil {
+		t.Error(err)
 		return 0
 	}
 	return int(*out.Table.TableSizeBytes)

@@ -1,6 +1,7 @@
 package idempotent_test
 
 import (
+	"fmt"
 	"go/ast"
 	"go/parser"
 	"go/token"
@@ -49,6 +50,25 @@ func (p costPage) table(title string) (rows [][]string) {
 		rows = append(rows, cells)
 	}
 	return rows
+}
+
+// says makes sure that the page has that sentence, wherever its lines end.
+func (p costPage) says(format string, figures ...any) {
+	p.t.Helper()
+	text := strings.Join(strings.Fields(strings.Join(p.lines, " ")), " ")
+	if sentence := fmt.Sprintf(format, figures...); !strings.Contains(text, sentence) {
+		p.t.Errorf("the page does not say: %s", sentence)
+	}
+}
+
+// breakEven is the formula of the share of replays from which on ReadFirst is cheaper.
+func (p costPage) breakEven() string {
+	p.t.Helper()
+	at := slices.IndexFunc(p.lines, func(line string) bool { return strings.HasPrefix(line, "1 / (") })
+	if at < 0 {
+		p.t.Fatal("the page has no formula of the break-even")
+	}
+	return p.lines[at]
 }
 
 // The columns of the table of names.
