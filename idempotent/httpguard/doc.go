@@ -32,9 +32,12 @@
 // the query's names does not matter, nor base64 of the transport, nor, where the
 // content type is JSON or missing, how the JSON is spelt. Other bodies are compared by
 // their bytes, so a form with files must be sent with the same boundary again. No
-// header is compared, the content type included. Paths are taken as they come: the
+// header is compared, the content type included. [Config].Compare selects less. Paths are taken as they come: the
 // same request through another domain or stage may have another one, and is then
 // refused rather than replayed.
+//
+// With the guards switched off by the environment (see package idempotent) nothing is
+// refused for its key or caller, so an API runs locally without its authorizer.
 //
 // # Responses
 //
@@ -84,6 +87,7 @@
 //	flushes, or writes more than MaxBody      the stream as it comes    completed at the end, by the status
 //	... and its client or time is gone        what it could             completed without a response
 //	... and has written more than MaxBody     the stream                completed without a response
+//	... and the store fails at the end        the stream, left whole    locked until its lease is over
 //	panics, also with http.ErrAbortHandler    what net/http makes of it released
 //	hijacks                                   is refused, http.ErrNotSupported
 //	writes after it has returned              nothing; the write fails  settled by then

@@ -329,7 +329,7 @@ func TestReport49WritingAfterTheReturnFails(t *testing.T) {
 			_, err = io.WriteString(w, " too late")
 			written <- err
 			written <- http.NewResponseController(w).Flush()
-			w.WriteHeader(http.StatusInternalServerError)
+			w.WriteHeader(http.StatusEarlyHints)
 			w.(http.Flusher).Flush()
 			_, err = io.Copy(w, strings.NewReader(" too late"))
 			written <- err
@@ -411,6 +411,73 @@ func TestAResponseIsHeldBackUntilItIsRecorded(t *testing.T) {
 	}
 	if r.Header.Get("Location") != "" || r.Header.Get("X-Outer") != "kept" {
 		t.Errorf("the headers are %v", r.Header)
+	}
+}
+
+// What a client has seen of a stream stays a stream, also where it can't be
+// recorded.
+func TestAStreamThatCannotBeRecordedIsLeftWhole(t *testing.T) {
+	store := &faulty{Store: persistence.NewMemory(), complete: errors.New("down")}
+	api := shapes[0].newAPI(t, store, idempotent.Config{}, httpguard.Config{Scope: httpguard.Unscoped()})
+	w := httptest.NewRecorder()
+	api.Middleware(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		io.WriteString(w, "all ")
+		w.(http.Flusher).Flush()
+		io.WriteString(w, "of it")
+	})).ServeHTTP(w, key("a", "").httpRequest(t.Context()))
+	if w.Code != http.StatusOK || w.Body.String() != "all of it" {
+		t.Errorf("%d %q", w.Code, w.Body)
+	}
+}
+
+// completing is a store that does something while it completes a record.
+type completing struct {
+	persistence.Store
+	meanwhile func()
+}
+
+func (c *completing) Complete(ctx context.Context, l persistence.Lease, o persistence.Outcome) error {
+	c.meanwhile()
+	return c.Store.Complete(ctx, l, o)
+}
+
+// What is written while the response is being recorded must not be answered: the
+// record does not have it.
+func TestReport49WritingWhileItIsRecordedFails(t *testing.T) {
+	var late http.ResponseWriter
+	store := &completing{Store: persistence.NewMemory(), meanwhile: func() {
+		if _, err := io.WriteString(late, " too late"); err == nil {
+			t.Error("a write after the return has succeeded")
+		}
+	}}
+	api := shapes[0].newAPI(t, store, idempotent.Config{}, httpguard.Config{Scope: httpguard.Unscoped()})
+	w := httptest.NewRecorder()
+	api.Middleware(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		late = w
+		io.WriteString(w, "in time")
+	})).ServeHTTP(w, key("a", "").httpRequest(t.Context()))
+	if w.Body.String() != "in time" {
+		t.Errorf("%q", w.Body)
+	}
+}
+
+// A panic ends the handler's part as well.
+func TestReport49WritingAfterAPanicFails(t *testing.T) {
+	var late http.ResponseWriter
+	api := shapes[0].newAPI(t, persistence.NewMemory(), idempotent.Config{}, httpguard.Config{Scope: httpguard.Unscoped()})
+	func() {
+		defer func() {
+			if recover() != http.ErrAbortHandler {
+				t.Error("the panic has changed")
+			}
+		}()
+		api.Middleware(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+			late = w
+			panic(http.ErrAbortHandler)
+		})).ServeHTTP(httptest.NewRecorder(), key("a", "").httpRequest(t.Context()))
+	}()
+	if _, err := io.WriteString(late, "too late"); err == nil {
+		t.Error("a write after the panic has succeeded")
 	}
 }
 

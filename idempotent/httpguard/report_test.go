@@ -185,10 +185,11 @@ func TestReport51EventsOfOneRequestAreOneRequest(t *testing.T) {
 		for _, name := range names {
 			headers := map[string]string{name: "a", "content-type": "application/json"}
 			multi := map[string][]string{name: {"a"}, "content-type": {"application/json"}}
+			query, queries := map[string]string{"a": "2"}, map[string][]string{"a": {"2"}}
 			for form, e := range map[string]events.APIGatewayProxyRequest{
-				"single": {Headers: headers},
-				"multi":  {MultiValueHeaders: multi},
-				"both":   {Headers: headers, MultiValueHeaders: multi},
+				"single": {Headers: headers, QueryStringParameters: query},
+				"multi":  {MultiValueHeaders: multi, MultiValueQueryStringParameters: queries},
+				"both":   {Headers: headers, MultiValueHeaders: multi, QueryStringParameters: query, MultiValueQueryStringParameters: queries},
 			} {
 				e.HTTPMethod, e.Path, e.Body, e.IsBase64Encoded = "POST", "/payments", text, isBase64
 				r, err := rest(t.Context(), e)
@@ -196,16 +197,17 @@ func TestReport51EventsOfOneRequestAreOneRequest(t *testing.T) {
 				b, err := alb(t.Context(), events.ALBTargetGroupRequest{
 					HTTPMethod: "POST", Path: "/payments", Body: text, IsBase64Encoded: isBase64,
 					Headers: e.Headers, MultiValueHeaders: e.MultiValueHeaders,
+					QueryStringParameters: e.QueryStringParameters, MultiValueQueryStringParameters: e.MultiValueQueryStringParameters,
 				})
 				check("ALB, "+name+" "+form, b.StatusCode, b.Body, err)
 			}
 		}
-		e := events.APIGatewayV2HTTPRequest{RawPath: "/payments", Body: text, IsBase64Encoded: isBase64}
+		e := events.APIGatewayV2HTTPRequest{RawPath: "/payments", RawQueryString: "a=2", Body: text, IsBase64Encoded: isBase64}
 		e.Headers = map[string]string{"idempotency-key": "a", "content-type": "application/json"}
 		e.RequestContext.HTTP.Method = "POST"
 		h, err := httpAPI(t.Context(), e)
 		check("HTTP API", h.StatusCode, h.Body, err)
-		u := events.LambdaFunctionURLRequest{RawPath: "/payments", Headers: e.Headers, Body: text, IsBase64Encoded: isBase64}
+		u := events.LambdaFunctionURLRequest{RawPath: "/payments", RawQueryString: "a=%32", Headers: e.Headers, Body: text, IsBase64Encoded: isBase64}
 		u.RequestContext.HTTP.Method = "POST"
 		f, err := functionURL(t.Context(), u)
 		check("function URL", f.StatusCode, f.Body, err)

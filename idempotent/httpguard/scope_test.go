@@ -129,6 +129,63 @@ func TestScopes(t *testing.T) {
 	}
 }
 
+// The kind of a scope is part of the key: a tenant's name never passes for a user's.
+func TestScopesOfTwoKindsNeverMeet(t *testing.T) {
+	guard, err := idempotent.New(persistence.NewMemory(), idempotent.Config{Operation: "payment", Logger: slog.New(slog.DiscardHandler)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, scope := range []httpguard.Scope{
+		httpguard.Unscoped(), httpguard.ByClaim("tenant"), httpguard.ByClaim("user"), httpguard.ByAuthorizer("user"), httpguard.ByAPIKey(),
+		httpguard.ScopeFunc("user", func(context.Context, *httpguard.Request) (string, error) { return "x", nil }),
+	} {
+		api, err := httpguard.New(guard, httpguard.Config{Scope: scope})
+		if err != nil {
+			t.Fatal(err)
+		}
+		runs := 0
+		rest := api.RESTAPI(func(context.Context, events.APIGatewayProxyRequest) (events.APIGatewayProxyResponse, error) {
+			runs++
+			return events.APIGatewayProxyResponse{StatusCode: http.StatusCreated}, nil
+		})
+		_, _ = rest(t.Context(), events.APIGatewayProxyRequest{
+			HTTPMethod: http.MethodPost, Headers: map[string]string{"idempotency-key": "1"},
+			RequestContext: events.APIGatewayProxyRequestContext{
+				Authorizer: map[string]any{"user": "x", "claims": map[string]any{"tenant": "x", "user": "x"}},
+				Identity:   events.APIGatewayRequestIdentity{APIKeyID: "x"},
+			},
+		})
+		if runs != 1 {
+			t.Errorf("%v has met another", scope)
+		}
+	}
+}
+
+// HTTP APIs have three kinds of authorizers.
+func TestCallersOfAnHTTPAPI(t *testing.T) {
+	type authorizer = events.APIGatewayV2HTTPRequestContextAuthorizerDescription
+	for name, test := range map[string]struct {
+		scope  httpguard.Scope
+		caller *authorizer
+	}{
+		"JWT":    {httpguard.ByClaim("sub"), &authorizer{JWT: &events.APIGatewayV2HTTPRequestContextAuthorizerJWTDescription{Claims: map[string]string{"sub": "a"}}}},
+		"Lambda": {httpguard.ByAuthorizer("tenant"), &authorizer{Lambda: map[string]any{"tenant": "a"}}},
+		"IAM":    {httpguard.ByIAMPrincipal(), &authorizer{IAM: &events.APIGatewayV2HTTPRequestContextAuthorizerIAMDescription{UserID: "AIDA1"}}},
+	} {
+		api := shapes[0].newAPI(t, persistence.NewMemory(), idempotent.Config{}, httpguard.Config{Scope: test.scope})
+		create := api.HTTPAPI(func(context.Context, events.APIGatewayV2HTTPRequest) (events.APIGatewayV2HTTPResponse, error) {
+			return events.APIGatewayV2HTTPResponse{StatusCode: http.StatusCreated}, nil
+		})
+		for want, caller := range map[int]*authorizer{http.StatusCreated: test.caller, http.StatusForbidden: {}} {
+			e := events.APIGatewayV2HTTPRequest{Headers: map[string]string{"idempotency-key": "1"}}
+			e.RequestContext.HTTP.Method, e.RequestContext.Authorizer = http.MethodPost, caller
+			if r, err := create(t.Context(), e); err != nil || r.StatusCode != want {
+				t.Errorf("%s: %d %v, want %d", name, r.StatusCode, err, want)
+			}
+		}
+	}
+}
+
 func TestAHeaderAsScopeMustComeOnce(t *testing.T) {
 	api := shapes[0].newAPI(t, persistence.NewMemory(), idempotent.Config{}, httpguard.Config{Scope: httpguard.ByHeader("x-tenant")})
 	handle := shapes[0].serve(api, createdBy)
