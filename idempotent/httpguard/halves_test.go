@@ -1,0 +1,91 @@
+package httpguard_test
+
+import (
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/ikkai-go/idempotency/idempotent"
+	"github.com/ikkai-go/idempotency/idempotent/client"
+	"github.com/ikkai-go/idempotency/idempotent/httpguard"
+	"github.com/ikkai-go/idempotency/internal/dynamolocal"
+	"github.com/ikkai-go/idempotency/persistence/dynamostore"
+)
+
+// Both halves: clients that race for one key through a real server, half of whose
+// replies are lost. One run, and every client ends with its answer.
+func TestClientsThatKeepAskingAllGetTheOneAnswer(t *testing.T) {
+	const clients = 20
+	db := dynamolocal.New()
+	config := dynamostore.Config{Table: "idempotency"}
+	if err := dynamostore.CreateTable(t.Context(), db.Client(), config); err != nil {
+		t.Fatal(err)
+	}
+	store, err := dynamostore.New(db.Client(), config)
+	if err != nil {
+		t.Fatal(err)
+	}
+	guard, err := idempotent.New(store, idempotent.Config{Operation: "payment"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	api, err := httpguard.New(guard, httpguard.Config{Scope: httpguard.Unscoped()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var runs, replies atomic.Int64
+	pay := api.Middleware(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		w.WriteHeader(http.StatusCreated)
+		_, _ = fmt.Fprintf(w, "payment %d", runs.Add(1))
+	}))
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		answered := httptest.NewRecorder()
+		pay.ServeHTTP(answered, r)
+		if replies.Add(1)%2 == 1 {
+			panic(http.ErrAbortHandler) // the reply is lost
+		}
+		for name, values := range answered.Header() {
+			w.Header()[name] = values
+		}
+		w.WriteHeader(answered.Code)
+		_, _ = io.Copy(w, answered.Body)
+	}))
+	defer server.Close()
+	transport, err := client.New(client.Config{
+		Transport: server.Client().Transport, Tries: 100, FirstPause: time.Millisecond, MaxPause: 2 * time.Second,
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx := client.WithKey(t.Context(), client.NewKey())
+	var all sync.WaitGroup
+	for range clients {
+		all.Go(func() {
+			r, err := http.NewRequestWithContext(ctx, http.MethodPost, server.URL+"/payments", strings.NewReader(`{"amount":10}`))
+			if err != nil {
+				t.Error(err)
+				return
+			}
+			response, err := (&http.Client{Transport: transport}).Do(r)
+			if err != nil {
+				t.Error(err)
+				return
+			}
+			defer response.Body.Close()
+			body, err := io.ReadAll(response.Body)
+			if err != nil || response.StatusCode != http.StatusCreated || string(body) != "payment 1" {
+				t.Errorf("got %d %s, %v", response.StatusCode, body, err)
+			}
+		})
+	}
+	all.Wait()
+	if runs.Load() != 1 {
+		t.Errorf("%d runs, want one", runs.Load())
+	}
+}
