@@ -3,6 +3,7 @@ package httpguard_test
 import (
 	"fmt"
 	"io"
+	"maps"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -50,9 +51,7 @@ func TestClientsThatKeepAskingAllGetTheOneAnswer(t *testing.T) {
 		if replies.Add(1)%2 == 1 {
 			panic(http.ErrAbortHandler) // the reply is lost
 		}
-		for name, values := range answered.Header() {
-			w.Header()[name] = values
-		}
+		maps.Copy(w.Header(), answered.Header())
 		w.WriteHeader(answered.Code)
 		_, _ = io.Copy(w, answered.Body)
 	}))
