@@ -34,7 +34,7 @@ func newDatabase(t *testing.T) *dynamolocal.DB {
 // newEnvironment starts the function with a warehouse of the given settings.
 func newEnvironment(t *testing.T, db *dynamolocal.DB, behaviour, keys string) *lambdatest.Environment {
 	t.Helper()
-	return lambdatest.Start(t, db, timeout, func(client *dynamodb.Client) (function, error) {
+	return lambdatest.Start(t, db, timeout, func(client *dynamodb.Client) (any, error) {
 		return newFunction(client, settings{
 			idempotencyTable: lambdatest.IdempotencyTable, ordersTable: ordersTable,
 			simulatedWarehouse: behaviour, warehouseIdempotent: keys,

@@ -31,7 +31,7 @@ func newEnvironment(t *testing.T, db *dynamolocal.DB, behaviour, keys string) *l
 func start(t *testing.T, db *dynamolocal.DB, s settings) *lambdatest.Environment {
 	t.Helper()
 	s.idempotencyTable, s.paymentsTable = lambdatest.IdempotencyTable, paymentsTable
-	return lambdatest.Start(t, db, timeout, func(client *dynamodb.Client) (function, error) { return newFunction(client, s) })
+	return lambdatest.Start(t, db, timeout, func(client *dynamodb.Client) (any, error) { return newFunction(client, s) })
 }
 
 // event reads a file of testdata/events.

@@ -1,14 +1,13 @@
 package main
 
 import (
-	"context"
 	"fmt"
 	"net/http"
 
-	"github.com/aws/aws-lambda-go/events"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 
 	"github.com/ikkai-go/idempotency"
+	"github.com/ikkai-go/idempotency/functions/internal/httpevent"
 	"github.com/ikkai-go/idempotency/functions/internal/ledger"
 	"github.com/ikkai-go/idempotency/functions/internal/simulated"
 	"github.com/ikkai-go/idempotency/idempotent"
@@ -22,6 +21,7 @@ const operation = "payment"
 
 // settings are the function's environment variables.
 type settings struct {
+	eventSource        string
 	idempotencyTable   string
 	paymentsTable      string
 	keyScope           string
@@ -29,11 +29,8 @@ type settings struct {
 	providerIdempotent string
 }
 
-// function is what Lambda runs.
-type function = func(context.Context, events.APIGatewayV2HTTPRequest) (events.APIGatewayV2HTTPResponse, error)
-
-// newFunction is the function: the handler, guarded.
-func newFunction(client *dynamodb.Client, s settings) (function, error) {
+// newFunction returns what Lambda runs: the handler, guarded.
+func newFunction(client *dynamodb.Client, s settings) (function any, err error) {
 	store, err := dynamostore.New(client, dynamostore.Config{Table: s.idempotencyTable})
 	if err != nil {
 		return nil, fmt.Errorf("IDEMPOTENCY_TABLE: %w", err)
@@ -64,7 +61,7 @@ func newFunction(client *dynamodb.Client, s settings) (function, error) {
 		return nil, err
 	}
 	h := &handler{payments: payments, provider: simulatedProvider{provider}}
-	return api.HTTPAPI(h.create), nil
+	return httpevent.Guard(api, s.eventSource, h.create)
 }
 
 // keyScope says whose keys the clients send. There is no default: a function that

@@ -6,10 +6,8 @@ import (
 	"net/http"
 	"time"
 
-	"github.com/aws/aws-lambda-go/events"
-
 	"github.com/ikkai-go/idempotency/functions/internal/downstream"
-	"github.com/ikkai-go/idempotency/functions/internal/httpapi"
+	"github.com/ikkai-go/idempotency/functions/internal/httpevent"
 	"github.com/ikkai-go/idempotency/functions/internal/ledger"
 )
 
@@ -21,26 +19,22 @@ type handler struct {
 
 // create answers POST /payments. Any error of its own leaves the request open, and
 // a retry runs.
-func (h *handler) create(ctx context.Context, request events.APIGatewayV2HTTPRequest) (events.APIGatewayV2HTTPResponse, error) {
-	p, err := h.take(ctx, request)
+func (h *handler) create(ctx context.Context, body []byte) (httpevent.Answer, error) {
+	p, err := h.take(ctx, body)
 	unchargeable, isUnchargeable := errors.AsType[*orderError](err)
 	_, isDeclined := errors.AsType[*DeclinedError](err)
 	switch {
 	case isUnchargeable:
-		return httpapi.Problem(http.StatusUnprocessableEntity, unchargeable.reason)
+		return httpevent.Problem(http.StatusUnprocessableEntity, unchargeable.reason)
 	case isDeclined:
-		return httpapi.Problem(http.StatusPaymentRequired, err.Error())
+		return httpevent.Problem(http.StatusPaymentRequired, err.Error())
 	case err != nil:
-		return events.APIGatewayV2HTTPResponse{}, err
+		return httpevent.Answer{}, err
 	}
-	return httpapi.JSON(http.StatusCreated, p)
+	return httpevent.JSON(http.StatusCreated, p)
 }
 
-func (h *handler) take(ctx context.Context, request events.APIGatewayV2HTTPRequest) (payment, error) {
-	body, err := httpapi.Body(request)
-	if err != nil {
-		return payment{}, err
-	}
+func (h *handler) take(ctx context.Context, body []byte) (payment, error) {
 	o, err := parseOrder(body)
 	if err != nil {
 		return payment{}, err

@@ -7,8 +7,6 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/aws/aws-lambda-go/events"
-
 	"github.com/ikkai-go/idempotency/functions/internal/ledger"
 	"github.com/ikkai-go/idempotency/internal/dynamolocal"
 	"github.com/ikkai-go/idempotency/internal/lambdatest"
@@ -175,14 +173,13 @@ func TestADuplicateIsToldToWaitWhileTheFirstRuns(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		db := newDatabase(t)
 		a, b := newEnvironment(t, db, "slow", ""), newEnvironment(t, db, "", "")
-		running := make(chan events.APIGatewayV2HTTPResponse)
-		go func() { running <- a.Respond(event(t, "httpapi-payment"), 201) }()
+		respond := a.Begin(event(t, "httpapi-payment"))
 		synctest.Wait() // for the provider
 		refused := b.Respond(event(t, "httpapi-payment-retry"), 409)
 		if got := refused.Headers["Retry-After"]; got != "1" {
 			t.Errorf("Retry-After is %q, want 1", got)
 		}
-		first := <-running
+		first := respond(201)
 		if again := b.Respond(event(t, "httpapi-payment-retry"), 201); again.Body != first.Body {
 			t.Errorf("first %s\nagain %s", first.Body, again.Body)
 		}
@@ -323,13 +320,24 @@ func TestTheSampleEventsAreAnsweredAsDocumented(t *testing.T) {
 	}
 }
 
-// Their events have the same form; those of other sources have not, and are refused
-// rather than taken for a payment without a body.
-func TestAFunctionURLServesTooAndOtherSourcesDoNot(t *testing.T) {
-	db := newDatabase(t)
-	e := start(t, db, settings{keyScope: "none"})
-	e.Respond(event(t, "function-url-payment"), 201)
-	e.Respond(event(t, "restapi-payment"), 500)
-	e.Respond(event(t, "alb-payment"), 500)
-	wantRows(t, db, 1, 1)
+// Each source has its own form of events, and the business none of them.
+func TestTheFunctionServesEveryHTTPSource(t *testing.T) {
+	for source, sample := range map[string]string{
+		"httpapi":     "httpapi-payment",
+		"restapi":     "restapi-payment",
+		"alb":         "alb-payment",
+		"functionurl": "function-url-payment",
+	} {
+		t.Run(source, func(t *testing.T) {
+			db := newDatabase(t)
+			e := start(t, db, settings{eventSource: source, keyScope: "none"})
+			first := e.Respond(event(t, sample), 201)
+			again := e.Respond(event(t, sample), 201)
+			if again.Body != first.Body || again.Headers["Idempotent-Replayed"] != "true" {
+				t.Errorf("first %+v\nagain %+v", first, again)
+			}
+			e.Respond(withBody(t, sample, `{"amount":5999,"currency":"EUR","customer":"cus_8812"}`), 422)
+			wantRows(t, db, 1, 1)
+		})
+	}
 }

@@ -25,12 +25,13 @@ func main() {
 
 // wire builds the function from its environment: the settings, and what the AWS
 // SDK reads.
-func wire(ctx context.Context) (function, error) {
+func wire(ctx context.Context) (function any, err error) {
 	aws, err := config.LoadDefaultConfig(ctx)
 	if err != nil {
 		return nil, err
 	}
 	return newFunction(dynamodb.NewFromConfig(aws), settings{
+		eventSource:        os.Getenv("EVENT_SOURCE"),
 		idempotencyTable:   os.Getenv("IDEMPOTENCY_TABLE"),
 		paymentsTable:      os.Getenv("PAYMENTS_TABLE"),
 		keyScope:           os.Getenv("KEY_SCOPE"),

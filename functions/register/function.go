@@ -1,14 +1,13 @@
 package main
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"regexp"
 
-	"github.com/aws/aws-lambda-go/events"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 
+	"github.com/ikkai-go/idempotency/functions/internal/httpevent"
 	"github.com/ikkai-go/idempotency/functions/internal/ledger"
 	"github.com/ikkai-go/idempotency/functions/internal/simulated"
 	"github.com/ikkai-go/idempotency/idempotent"
@@ -21,17 +20,15 @@ const operation = "register"
 
 // settings are the function's environment variables.
 type settings struct {
+	eventSource      string
 	idempotencyTable string
 	usersTable       string
 	simulatedMail    string
 	mailIdempotent   string
 }
 
-// function is what Lambda runs.
-type function = func(context.Context, events.APIGatewayV2HTTPRequest) (events.APIGatewayV2HTTPResponse, error)
-
-// newFunction is the function: the handler, guarded.
-func newFunction(client *dynamodb.Client, s settings) (function, error) {
+// newFunction returns what Lambda runs: the handler, guarded.
+func newFunction(client *dynamodb.Client, s settings) (function any, err error) {
 	store, err := dynamostore.New(client, dynamostore.Config{Table: s.idempotencyTable})
 	if err != nil {
 		return nil, fmt.Errorf("IDEMPOTENCY_TABLE: %w", err)
@@ -59,7 +56,7 @@ func newFunction(client *dynamodb.Client, s settings) (function, error) {
 		return nil, err
 	}
 	h := &handler{users: users, mail: mail}
-	return api.HTTPAPI(h.create), nil
+	return httpevent.Guard(api, s.eventSource, h.create)
 }
 
 var uuid = regexp.MustCompile(`^[0-9A-Fa-f]{8}(-[0-9A-Fa-f]{4}){3}-[0-9A-Fa-f]{12}$`)

@@ -14,6 +14,7 @@ func TestEverySettingIsChecked(t *testing.T) {
 		t.Fatal(err)
 	}
 	for variable, spoil := range map[string]func(*settings){
+		"EVENT_SOURCE":      func(s *settings) { s.eventSource = "sqs" },
 		"IDEMPOTENCY_TABLE": func(s *settings) { s.idempotencyTable = "" },
 		"USERS_TABLE":       func(s *settings) { s.usersTable = "" },
 		"SIMULATED_MAIL":    func(s *settings) { s.simulatedMail = "off" },

@@ -7,10 +7,8 @@ import (
 	"net/http"
 	"time"
 
-	"github.com/aws/aws-lambda-go/events"
-
 	"github.com/ikkai-go/idempotency/functions/internal/downstream"
-	"github.com/ikkai-go/idempotency/functions/internal/httpapi"
+	"github.com/ikkai-go/idempotency/functions/internal/httpevent"
 	"github.com/ikkai-go/idempotency/functions/internal/ledger"
 	"github.com/ikkai-go/idempotency/functions/internal/simulated"
 )
@@ -26,25 +24,21 @@ var errTaken = errors.New("there is an account with this e-mail address already"
 
 // create answers POST /users. That an address is taken may change, so the 409 is not
 // recorded, and it tells nothing of the account that is there.
-func (h *handler) create(ctx context.Context, request events.APIGatewayV2HTTPRequest) (events.APIGatewayV2HTTPResponse, error) {
-	a, err := h.take(ctx, request)
+func (h *handler) create(ctx context.Context, body []byte) (httpevent.Answer, error) {
+	a, err := h.take(ctx, body)
 	invalid, isInvalid := errors.AsType[*registrationError](err)
 	switch {
 	case isInvalid:
-		return httpapi.Problem(http.StatusUnprocessableEntity, invalid.reason)
+		return httpevent.Problem(http.StatusUnprocessableEntity, invalid.reason)
 	case errors.Is(err, errTaken):
-		return httpapi.Problem(http.StatusConflict, errTaken.Error())
+		return httpevent.Problem(http.StatusConflict, errTaken.Error())
 	case err != nil:
-		return events.APIGatewayV2HTTPResponse{}, err
+		return httpevent.Answer{}, err
 	}
-	return httpapi.JSON(http.StatusCreated, a)
+	return httpevent.JSON(http.StatusCreated, a)
 }
 
-func (h *handler) take(ctx context.Context, request events.APIGatewayV2HTTPRequest) (account, error) {
-	body, err := httpapi.Body(request)
-	if err != nil {
-		return account{}, err
-	}
+func (h *handler) take(ctx context.Context, body []byte) (account, error) {
 	r, err := parseRegistration(body)
 	if err != nil {
 		return account{}, err

@@ -8,8 +8,6 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/aws/aws-lambda-go/events"
-
 	"github.com/ikkai-go/idempotency/internal/dynamolocal"
 	"github.com/ikkai-go/idempotency/internal/lambdatest"
 )
@@ -43,11 +41,10 @@ func TestTwoAtOnceMakeOneAccount(t *testing.T) {
 				db := newDatabase(t)
 				const body = `{"email":"ada@example.com","name":"Ada"}`
 				a, b := newEnvironment(t, db, "slow", ""), newEnvironment(t, db, "", "")
-				running := make(chan events.APIGatewayV2HTTPResponse)
-				go func() { running <- a.Respond(request(t, aKey, body), 201) }()
+				respond := a.Begin(request(t, aKey, body))
 				synctest.Wait() // for the mail service
 				b.Respond(request(t, second, body), 409)
-				<-running
+				respond(201)
 				wantRows(t, db, 1, 1)
 			})
 		})

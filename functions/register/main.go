@@ -26,12 +26,13 @@ func main() {
 
 // wire builds the function from its environment: the settings, and what the AWS
 // SDK reads.
-func wire(ctx context.Context) (function, error) {
+func wire(ctx context.Context) (function any, err error) {
 	aws, err := config.LoadDefaultConfig(ctx)
 	if err != nil {
 		return nil, err
 	}
 	return newFunction(dynamodb.NewFromConfig(aws), settings{
+		eventSource:      os.Getenv("EVENT_SOURCE"),
 		idempotencyTable: os.Getenv("IDEMPOTENCY_TABLE"),
 		usersTable:       os.Getenv("USERS_TABLE"),
 		simulatedMail:    os.Getenv("SIMULATED_MAIL"),

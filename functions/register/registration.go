@@ -3,6 +3,7 @@ package main
 import (
 	"net/mail"
 	"strings"
+	"unicode"
 
 	"github.com/go-json-experiment/json"
 )
@@ -40,13 +41,9 @@ func parseRegistration(body []byte) (registration, error) {
 // isEmail takes addresses in ASCII only: those of other letters have several
 // spellings that look the same, and it takes more than a sample to compare them.
 func isEmail(s string) bool {
-	for _, letter := range s {
-		if letter <= ' ' || letter > '~' {
-			return false
-		}
-	}
 	parsed, err := mail.ParseAddress(s)
-	return err == nil && parsed.Address == s && len(s) <= maxEmail
+	notASCII := func(letter rune) bool { return letter > unicode.MaxASCII }
+	return err == nil && parsed.Address == s && len(s) <= maxEmail && !strings.ContainsFunc(s, notASCII)
 }
 
 // mailbox is the e-mail address by which accounts are told apart. Upper and lower

@@ -90,8 +90,9 @@ type Environment struct {
 	cable   *cable
 }
 
-// Start starts an environment of the function that wire makes.
-func Start[In, Out any](t *testing.T, db *dynamolocal.DB, timeout time.Duration, wire func(*dynamodb.Client) (func(context.Context, In) (Out, error), error)) *Environment {
+// Start starts an environment of the function that wire makes: anything that
+// lambda.Start accepts.
+func Start(t *testing.T, db *dynamolocal.DB, timeout time.Duration, wire func(*dynamodb.Client) (any, error)) *Environment {
 	t.Helper()
 	c := &cable{db: db}
 	function, err := wire(db.Client(func(o *dynamodb.Options) { o.HTTPClient = &http.Client{Transport: c} }))
@@ -109,21 +110,39 @@ func (e *Environment) Invoke(event []byte) ([]byte, error) {
 	return bytes.Clone(answer), err // the next one gets the same buffer
 }
 
-// Respond sends the event of an HTTP API and wants a response with this status.
+// Respond sends an HTTP event of whatever source and wants a response with this
+// status. All sources take responses of one form.
 func (e *Environment) Respond(event []byte, status int) events.APIGatewayV2HTTPResponse {
 	e.t.Helper()
-	answer, err := e.Invoke(event)
-	if err != nil {
-		e.t.Fatalf("the function failed: %v", err)
+	return e.Begin(event)(status)
+}
+
+// Begin sends such an event and returns what waits for the response.
+func (e *Environment) Begin(event []byte) (respond func(status int) events.APIGatewayV2HTTPResponse) {
+	type end struct {
+		answer []byte
+		err    error
 	}
-	var response events.APIGatewayV2HTTPResponse
-	if err := json.Unmarshal(answer, &response); err != nil {
-		e.t.Fatal(err)
+	ended := make(chan end, 1)
+	go func() {
+		answer, err := e.Invoke(event)
+		ended <- end{answer, err}
+	}()
+	return func(status int) events.APIGatewayV2HTTPResponse {
+		e.t.Helper()
+		end := <-ended
+		if end.err != nil {
+			e.t.Fatalf("the function failed: %v", end.err)
+		}
+		var response events.APIGatewayV2HTTPResponse
+		if err := json.Unmarshal(end.answer, &response); err != nil {
+			e.t.Fatal(err)
+		}
+		if response.StatusCode != status {
+			e.t.Fatalf("status %d, want %d: %s", response.StatusCode, status, end.answer)
+		}
+		return response
 	}
-	if response.StatusCode != status {
-		e.t.Fatalf("status %d, want %d: %s", response.StatusCode, status, answer)
-	}
-	return response
 }
 
 // Kill cuts the environment off: what it does after that reaches nobody, as if
