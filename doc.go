@@ -33,5 +33,6 @@
 // An expression costs what it looks at: of the rest of a payload only the syntax is
 // checked, without memory.
 //
-// Nothing is stored or run here; package idempotent does that.
+// Nothing is stored or run here. Package idempotent does that, and below it httpguard
+// for HTTP APIs, eventguard for queues, streams and topics, and client for callers.
 package idempotency

@@ -23,6 +23,14 @@
 //	                ├─ other payload ─▶ *MismatchError
 //	                └─ running ───────▶ wait for it, or *InProgressError
 //
+// # Where requests come from
+//
+// What a duplicate looks like, and how it is answered, depends on who sends it.
+// Package httpguard guards HTTP APIs, eventguard queues, streams and topics, and
+// client is for those who call a guarded API. They use nothing of this package
+// but what it exports: an adapter of your own takes the identity of a payload
+// from [Guard.Identify] and runs under it by [DoAs].
+//
 // # What is promised
 //
 // At most one run for each lease; a stored result is never changed or lost
@@ -48,8 +56,8 @@
 //
 // With IDEMPOTENCY_DISABLED (or POWERTOOLS_IDEMPOTENCY_DISABLED) set to 1, t, true,
 // y, yes or on, every guarded function runs every time, unprotected, and each run
-// is reported. The variables are read at every call; any other value leaves the
-// guards on. For local runs and tests only.
+// is reported. The variables are read at every call, as [Disabled] does; any other
+// value leaves the guards on. For local runs and tests only.
 //
 // # Errors
 //
