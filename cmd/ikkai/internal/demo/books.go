@@ -1,18 +1,16 @@
 package demo
 
 import (
-	"encoding/json"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
-
-	"github.com/ikkai-go/idempotency"
 )
 
 // Record is a record of the idempotency table, as far as the demo shows it.
 type Record struct {
-	Order      string `json:"order"`           // the client's key
+	Of         string `json:"of"`              // as the story calls it
 	Key        string `json:"idempotency_key"` // the record's
 	Status     string `json:"status"`
 	Attempt    int    `json:"attempt"`
@@ -21,54 +19,58 @@ type Record struct {
 	Result     string `json:"result,omitempty"`
 }
 
-// record is the record of an order, read from the table itself.
-func (s *stage) record(o Order) (record Record, found bool) {
-	key := recordKey(o)
-	for _, item := range s.db.Items(idempotencyTable) {
-		if textOf(item["idempotency_key"]) != key {
-			continue
-		}
-		attempt, _ := strconv.Atoi(textOf(item["attempt"]))
-		return Record{
-			Order:      o.Key,
-			Key:        key,
-			Status:     textOf(item["status"]),
-			Attempt:    attempt,
-			LeaseUntil: textOf(item["lease_until"]),
-			ExpireAt:   textOf(item["expire_at"]),
-			Result:     textOf(item["result"]),
-		}, true
+// record is the record of a wish, read from the table itself.
+func (s *stage) record(w wish) (record Record, found bool) {
+	item, found := s.item(w)
+	if !found {
+		return Record{}, false
 	}
-	return Record{}, false
+	attempt, _ := strconv.Atoi(textOf(item["attempt"]))
+	return Record{
+		Of:         w.name(),
+		Key:        w.recordKey(),
+		Status:     textOf(item["status"]),
+		Attempt:    attempt,
+		LeaseUntil: textOf(item["lease_until"]),
+		ExpireAt:   textOf(item["expire_at"]),
+		Result:     textOf(item["result"]),
+	}, true
 }
 
-// charges counts an order's charges in the provider's ledger, which the function
-// keeps in its own table: whatever was charged to the customer, under any key.
-func (s *stage) charges(o Order) int {
+func (s *stage) item(w wish) (map[string]types.AttributeValue, bool) {
+	key := w.recordKey()
+	for _, item := range s.db.Items(idempotencyTable) {
+		if textOf(item["idempotency_key"]) == key {
+			return item, true
+		}
+	}
+	return nil, false
+}
+
+// forget removes the record of a wish by the table's TTL, as if a day had passed
+// for it and for nothing else.
+func (s *stage) forget(w wish) error {
+	item, found := s.item(w)
+	if !found {
+		return nil
+	}
+	item["expire_at"] = &types.AttributeValueMemberN{Value: strconv.FormatInt(time.Now().Add(-time.Hour).Unix(), 10)}
+	if err := s.db.Seed(idempotencyTable, item); err != nil {
+		return err
+	}
+	s.db.RemoveExpired(time.Now())
+	return nil
+}
+
+// count is how often an effect was had.
+func (s *stage) count(e effect) int {
 	n := 0
-	for _, item := range s.db.Items(paymentsTable) {
-		if strings.HasPrefix(textOf(item["pk"]), "charge#") && textOf(item["customer"]) == customerOf(o) {
+	for _, row := range s.db.Items(e.table) {
+		if strings.HasPrefix(textOf(row["pk"]), e.kind+"#") && textOf(row[e.attribute]) == e.value {
 			n++
 		}
 	}
 	return n
-}
-
-// customerOf is who pays for an order, and for nothing else.
-func customerOf(o Order) string { return "customer of " + o.Key }
-
-// recordKey is the key that the function's guard makes of an order's, which is
-// the key of the caller whose token the event file holds.
-func recordKey(o Order) string {
-	scoped, err := json.Marshal([]any{[][]string{{"jwt subject", "https://login.example.com/", "shop"}}, o.Key})
-	if err != nil {
-		panic(err) // texts always encode
-	}
-	key, err := idempotency.Key("payment", string(scoped))
-	if err != nil {
-		panic(err) // the story's keys are usable
-	}
-	return key
 }
 
 // textOf is the text of a string or a number; empty for all else.

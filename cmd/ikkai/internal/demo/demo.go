@@ -1,7 +1,8 @@
-// Package demo shows the toolkit at work on a real function: functions/payment in
-// several Lambda environments, each a process of AWS's runtime interface
-// emulator, on the embedded DynamoDB. It sends the events that an HTTP API would
-// send, tells what happens, and checks every promise on the way.
+// Package demo shows the toolkit at work on real functions: those of the folder
+// functions, in several Lambda environments, each a process of AWS's runtime
+// interface emulator, on the embedded DynamoDB. It sends the events that an HTTP
+// API and a queue would send, tells what happens, and checks every promise on the
+// way.
 //
 // It needs Go and a clone of the repository, and neither Docker nor an AWS
 // account. All servers listen on the loopback interface only.
@@ -13,7 +14,6 @@ import (
 	"fmt"
 	"path/filepath"
 	"strings"
-	"time"
 
 	"github.com/ikkai-go/idempotency/cmd/ikkai/internal/rie"
 )
@@ -25,6 +25,7 @@ type Narrator interface {
 	Preparing(what string)
 	Scene(Scene)
 	Beat(Beat)
+	Batch(Batch)
 	Promise(Promise)
 	Summary(Summary)
 }
@@ -40,14 +41,19 @@ func Run(ctx context.Context, narrator Narrator) (err error) {
 	if err != nil {
 		return err
 	}
-	narrator.Preparing("building the function and the Lambda emulator, which takes minutes the first time")
+	narrator.Preparing("building the functions and the Lambda emulator, which takes minutes the first time")
 	programs, err := build(ctx, clone)
 	if err != nil {
 		return err
 	}
-	template, err := readEvent(filepath.Join(string(clone), eventFile))
-	if err != nil {
-		return err
+	templates := make(map[function]event)
+	for _, f := range functions {
+		if f.event == "" {
+			continue
+		}
+		if templates[f], err = readEvent(filepath.Join(string(clone), filepath.FromSlash(f.event))); err != nil {
+			return err
+		}
 	}
 	narrator.Preparing("starting DynamoDB and the Lambda environments")
 	logs, err := clone.Logs("demo")
@@ -60,7 +66,7 @@ func Run(ctx context.Context, narrator Narrator) (err error) {
 	}
 	defer func() { err = errors.Join(err, stage.close()) }()
 
-	show := &show{narrator: narrator, stage: stage, template: template, started: time.Now()}
+	show := newShow(narrator, stage, templates)
 	if err := show.play(ctx, story); err != nil {
 		return fmt.Errorf("%w (logs: %s)", err, stage.logs)
 	}
@@ -74,13 +80,16 @@ func Run(ctx context.Context, narrator Narrator) (err error) {
 
 // programs are the paths of what runs in a Lambda environment.
 type programs struct {
-	function string
-	emulator string
+	functions map[function]string
+	emulator  string
 }
 
 func build(ctx context.Context, clone rie.Clone) (p programs, err error) {
-	if p.function, err = clone.Build(ctx, "./functions/payment"); err != nil {
-		return programs{}, err
+	p.functions = make(map[function]string)
+	for _, f := range functions {
+		if p.functions[f], err = clone.Build(ctx, "./functions/"+f.name); err != nil {
+			return programs{}, err
+		}
 	}
 	p.emulator, err = clone.BuildEmulator(ctx)
 	return p, err

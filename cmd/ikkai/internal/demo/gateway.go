@@ -12,10 +12,6 @@ import (
 	"time"
 )
 
-// eventFile is the event that the story's orders are sent as, but for their keys
-// and bodies.
-const eventFile = "testdata/events/httpapi-payment.json"
-
 // event is a Lambda event of an HTTP API.
 type event map[string]any
 
@@ -32,9 +28,10 @@ func readEvent(path string) (event, error) {
 	return e, nil
 }
 
-// with is the event that an order gives: this one with another key and body.
-func (e event) with(o Order) ([]byte, error) {
-	body, err := json.Marshal(map[string]any{"amount": o.Amount, "currency": "EUR", "customer": customerOf(o)})
+// with is the event that a client's request gives: this one with another key and
+// body.
+func (e event) with(s Sent) ([]byte, error) {
+	body, err := json.Marshal(s.body())
 	if err != nil {
 		return nil, err
 	}
@@ -43,7 +40,7 @@ func (e event) with(o Order) ([]byte, error) {
 	if headers == nil {
 		headers = make(map[string]any)
 	}
-	headers["idempotency-key"] = o.Key
+	headers["idempotency-key"] = s.header()
 	headers["content-length"] = strconv.Itoa(len(body))
 	sent := maps.Clone(e)
 	sent["headers"] = headers
@@ -53,27 +50,35 @@ func (e event) with(o Order) ([]byte, error) {
 }
 
 // answerOf is what an HTTP API makes of Lambda's answer: the function's response,
-// or a 500 if there is none. The emulator tells a failure by its text only.
+// or a 500 if there is none.
 func answerOf(raw []byte) Answer {
-	answer := Answer{Status: http.StatusInternalServerError, raw: raw}
-	var said struct {
-		StatusCode   int               `json:"statusCode"`
-		Headers      map[string]string `json:"headers"`
-		Body         string            `json:"body"`
-		ErrorType    string            `json:"errorType"`
-		ErrorMessage string            `json:"errorMessage"`
+	if failure := failureOf(raw); failure != "" {
+		return Answer{Status: http.StatusInternalServerError, Failure: failure}
 	}
-	err := json.Unmarshal(raw, &said)
-	switch {
-	case err != nil:
-		answer.Failure = string(bytes.TrimSpace(raw))
-	case said.StatusCode == 0:
-		answer.Failure = strings.TrimPrefix(said.ErrorType+": "+said.ErrorMessage, ": ")
-	default:
-		answer.Status, answer.Body = said.StatusCode, said.Body
-		if seconds, err := strconv.Atoi(said.Headers["Retry-After"]); err == nil {
-			answer.RetryAfter = Milliseconds(time.Duration(seconds) * time.Second)
-		}
+	var said struct {
+		StatusCode int               `json:"statusCode"`
+		Headers    map[string]string `json:"headers"`
+		Body       string            `json:"body"`
+	}
+	if err := json.Unmarshal(raw, &said); err != nil || said.StatusCode == 0 {
+		return Answer{Status: http.StatusInternalServerError}
+	}
+	answer := Answer{Status: said.StatusCode, Body: said.Body, Replayed: said.Headers["Idempotent-Replayed"] == "true"}
+	if seconds, err := strconv.Atoi(said.Headers["Retry-After"]); err == nil {
+		answer.RetryAfter = Milliseconds(time.Duration(seconds) * time.Second)
 	}
 	return answer
+}
+
+// failureOf is what Lambda says of an invocation that failed; empty if it did not.
+// The emulator tells a failure by its text only.
+func failureOf(raw []byte) string {
+	var said struct {
+		ErrorType    string `json:"errorType"`
+		ErrorMessage string `json:"errorMessage"`
+	}
+	if err := json.Unmarshal(raw, &said); err != nil {
+		return string(bytes.TrimSpace(raw))
+	}
+	return strings.Trim(said.ErrorType+": "+said.ErrorMessage, ": ")
 }

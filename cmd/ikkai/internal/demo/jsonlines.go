@@ -6,7 +6,7 @@ import (
 )
 
 // JSONLines tells the story to programs: one JSON object a line, whose "type" is
-// preparing, scene, beat, promise or summary.
+// preparing, scene, beat, batch, promise or summary.
 type JSONLines struct {
 	encoder *json.Encoder
 }
@@ -40,6 +40,14 @@ func (j *JSONLines) Beat(beat Beat) {
 		Type string `json:"type"`
 		Beat
 	}{"beat", beat})
+}
+
+// Batch implements [Narrator].
+func (j *JSONLines) Batch(batch Batch) {
+	j.line(struct {
+		Type string `json:"type"`
+		Batch
+	}{"batch", batch})
 }
 
 // Promise implements [Narrator].

@@ -11,7 +11,7 @@ import (
 )
 
 func TestEachEnvironmentIsChargedWithItsOwnRequests(t *testing.T) {
-	s := tables(t)
+	s := emptyStage(t)
 	entrances, mux := &meters{db: s.db}, http.NewServeMux()
 	meterOf := map[string]*meter{"/a": {meters: entrances}, "/b": {meters: entrances}}
 	for path, m := range meterOf {
@@ -24,7 +24,7 @@ func TestEachEnvironmentIsChargedWithItsOwnRequests(t *testing.T) {
 			o.BaseEndpoint = aws.String(server.URL + path)
 			o.HTTPClient = server.Client()
 		})
-		_, err := client.GetItem(t.Context(), &dynamodb.GetItemInput{TableName: aws.String(paymentsTable), Key: item{"pk": text(path)}})
+		_, err := client.GetItem(t.Context(), &dynamodb.GetItemInput{TableName: aws.String(payment.table), Key: item{"pk": text(path)}})
 		if err != nil {
 			t.Error(err)
 		}

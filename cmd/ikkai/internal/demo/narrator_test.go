@@ -14,30 +14,42 @@ func tell(n Narrator) {
 	n.Preparing("building")
 	n.Scene(Scene{Title: "A payment"})
 	n.Beat(Beat{
-		At: ms(1234), Took: ms(200), Environment: "env-1",
+		Work: Work{At: ms(1234), Took: ms(200), Environment: "env-1", Requests: []Request{
+			{Table: idempotencyTable, Operation: "PutItem", Write: 1},
+			{Table: payment.table, Operation: "PutItem", Write: 1},
+			{Table: idempotencyTable, Operation: "UpdateItem", Write: 1},
+		}},
 		Sent:   Order{Key: "order-1", Amount: 1205},
 		Answer: Answer{Status: 201, Body: `{"id":"pay_1"}`},
-		Requests: []Request{
-			{Table: idempotencyTable, Operation: "PutItem", Write: 1},
-			{Table: paymentsTable, Operation: "PutItem", Write: 1},
-			{Table: idempotencyTable, Operation: "UpdateItem", Write: 1},
-		},
 	})
 	n.Promise(Promise{Text: "it is charged"})
 	n.Beat(Beat{
-		At: ms(2000), Environment: "env-2",
-		Sent:     Order{Key: "order-1", Amount: 1205},
-		Answer:   Answer{Status: 500, Failure: "Task timed out after 2.00 seconds"},
-		Requests: []Request{{Table: idempotencyTable, Operation: "PutItem", Error: "ConditionalCheckFailedException", Write: 1}},
+		Work: Work{At: ms(2000), Environment: "env-2", Requests: []Request{
+			{Table: idempotencyTable, Operation: "PutItem", Error: "ConditionalCheckFailedException", Write: 1},
+		}},
+		Sent:   Order{Key: "order-1", Amount: 1205, Quoted: true},
+		Answer: Answer{Status: 500, Failure: "Task timed out after 2.00 seconds"},
 	})
 	n.Promise(Promise{Text: "it is replayed", Broken: []string{"env-2 answered 500 instead of 201"}})
+	n.Batch(Batch{
+		Work: Work{At: ms(2050), Took: ms(5), Environment: "env-10", Requests: []Request{{Table: idempotencyTable, Operation: "PutItem", Write: 1}}},
+		Messages: []Message{
+			{ID: "m1", Text: "parcel-1", Receives: 1},
+			{ID: "m2", Text: "parcel-2", Receives: 2, Failed: true},
+		},
+	})
+	n.Batch(Batch{
+		Work:     Work{At: ms(2060), Took: ms(5), Environment: "env-11", Requests: []Request{}},
+		Messages: []Message{{ID: "m3", Text: "parcel-3", Receives: 1, Failed: true}},
+		Failure:  "Task timed out after 2.00 seconds",
+	})
 	n.Summary(Summary{
 		Took:    ms(2100),
-		Records: []Record{{Order: "order-1", Key: "payment#0123456789abcdef0123456789abcdef", Status: "COMPLETED", Attempt: 1}},
-		Charges: []Charges{{Order: "order-1", Charges: 1, Expected: 1}},
+		Records: []Record{{Of: "order-1", Key: "payment#0123456789abcdef0123456789abcdef", Status: "COMPLETED", Attempt: 1}},
+		Effects: []Effects{{Of: "order-1", Kind: "charge", Count: 2, Expected: 1}, {Of: "order-1", Kind: "mail", Count: 1, Expected: 1}},
 		Requests: []RequestCount{
 			{Request: Request{Table: idempotencyTable, Operation: "PutItem", Error: "ConditionalCheckFailedException", Write: 3}, Count: 3},
-			{Request: Request{Table: paymentsTable, Operation: "GetItem", Read: 1.5}, Count: 2},
+			{Request: Request{Table: payment.table, Operation: "GetItem", Read: 1.5}, Count: 2},
 		},
 		Promises: 2,
 		Broken:   []string{"it is replayed"},
@@ -50,15 +62,18 @@ func TestTimeline(t *testing.T) {
 	want := `building …
 
 A payment
-    1.234 s  env-1  order-1  12.05 EUR  →  201 pay_1                                     PutItem, UpdateItem + 1 by the handler
+    1.234 s  env-1   order-1      12.05 EUR     →  201 pay_1                               PutItem, UpdateItem + 1 by the handler
              ✓ it is charged
-    2.000 s  env-2  order-1  12.05 EUR  →  500 Task timed out after 2.00 seconds         PutItem ✗
+    2.000 s  env-2   "order-1"    12.05 EUR     →  500 Task timed out after 2.00 seconds   PutItem ✗
              ✗ NOT AS PROMISED: it is replayed
                env-2 answered 500 instead of 201
+    2.050 s  env-10  m1 parcel-1                →  done, and deleted                       PutItem
+                     m2 parcel-2, again         →  comes back
+    2.060 s  env-11  m3 parcel-3                →  Task timed out after 2.00 seconds
 
 Records
-  order     idempotency_key            status      attempt   charges
-  order-1   payment#0123456789abcde…   COMPLETED   1         1
+  of        idempotency_key            status      attempt   effects
+  order-1   payment#0123456789abcde…   COMPLETED   1         2 charges, 1 mail
 
 Requests
   table         request     count   read units   write units
@@ -92,11 +107,13 @@ func TestJSONLines(t *testing.T) {
 	tell(NewJSONLines(&got))
 	want := `{"type":"preparing","what":"building"}
 {"type":"scene","title":"A payment"}
-{"type":"beat","at_ms":1234,"took_ms":200,"environment":"env-1","sent":{"key":"order-1","amount":1205},"answer":{"status":201,"body":"{\"id\":\"pay_1\"}"},"requests":[{"table":"idempotency","operation":"PutItem","write_units":1},{"table":"payments","operation":"PutItem","write_units":1},{"table":"idempotency","operation":"UpdateItem","write_units":1}]}
+{"type":"beat","at_ms":1234,"took_ms":200,"environment":"env-1","requests":[{"table":"idempotency","operation":"PutItem","write_units":1},{"table":"payments","operation":"PutItem","write_units":1},{"table":"idempotency","operation":"UpdateItem","write_units":1}],"sent":{"key":"order-1","amount":1205},"answer":{"status":201,"body":"{\"id\":\"pay_1\"}"}}
 {"type":"promise","kept":true,"text":"it is charged"}
-{"type":"beat","at_ms":2000,"took_ms":0,"environment":"env-2","sent":{"key":"order-1","amount":1205},"answer":{"status":500,"failure":"Task timed out after 2.00 seconds"},"requests":[{"table":"idempotency","operation":"PutItem","error":"ConditionalCheckFailedException","write_units":1}]}
+{"type":"beat","at_ms":2000,"took_ms":0,"environment":"env-2","requests":[{"table":"idempotency","operation":"PutItem","error":"ConditionalCheckFailedException","write_units":1}],"sent":{"key":"order-1","amount":1205,"quoted":true},"answer":{"status":500,"failure":"Task timed out after 2.00 seconds"}}
 {"type":"promise","kept":false,"text":"it is replayed","broken":["env-2 answered 500 instead of 201"]}
-{"type":"summary","took_ms":2100,"records":[{"order":"order-1","idempotency_key":"payment#0123456789abcdef0123456789abcdef","status":"COMPLETED","attempt":1,"expire_at":""}],"charges":[{"order":"order-1","charges":1,"expected":1}],"requests":[{"table":"idempotency","operation":"PutItem","error":"ConditionalCheckFailedException","write_units":3,"count":3},{"table":"payments","operation":"GetItem","read_units":1.5,"count":2}],"promises":2,"broken":["it is replayed"]}
+{"type":"batch","at_ms":2050,"took_ms":5,"environment":"env-10","requests":[{"table":"idempotency","operation":"PutItem","write_units":1}],"messages":[{"id":"m1","text":"parcel-1","receives":1,"failed":false},{"id":"m2","text":"parcel-2","receives":2,"failed":true}]}
+{"type":"batch","at_ms":2060,"took_ms":5,"environment":"env-11","requests":[],"messages":[{"id":"m3","text":"parcel-3","receives":1,"failed":true}],"failure":"Task timed out after 2.00 seconds"}
+{"type":"summary","took_ms":2100,"records":[{"of":"order-1","idempotency_key":"payment#0123456789abcdef0123456789abcdef","status":"COMPLETED","attempt":1,"expire_at":""}],"effects":[{"of":"order-1","kind":"charge","count":2,"expected":1},{"of":"order-1","kind":"mail","count":1,"expected":1}],"requests":[{"table":"idempotency","operation":"PutItem","error":"ConditionalCheckFailedException","write_units":3,"count":3},{"table":"payments","operation":"GetItem","read_units":1.5,"count":2}],"promises":2,"broken":["it is replayed"]}
 `
 	if diff := cmp.Diff(want, got.String()); diff != "" {
 		t.Error(diff)

@@ -11,13 +11,18 @@ import (
 
 // show is a story being told.
 type show struct {
-	stage    *stage
-	template event
-	started  time.Time
+	stage     *stage
+	templates map[function]event
+	started   time.Time
+	posted    map[string]string // names of the messages sent, by their ids
 
 	mu       sync.Mutex // guards the rest
 	narrator Narrator
 	promises []Promise
+}
+
+func newShow(narrator Narrator, stage *stage, templates map[function]event) *show {
+	return &show{narrator: narrator, stage: stage, templates: templates, started: time.Now(), posted: make(map[string]string)}
 }
 
 // play tells the scenes in turn. It ends between two events if ctx does.
@@ -31,29 +36,38 @@ func (s *show) play(ctx context.Context, scenes []scene) error {
 	return nil
 }
 
-// send sends an order to an environment, as a client does through the HTTP API.
-func (s *show) send(ctx context.Context, environment string, o Order) (Beat, error) {
+// send sends a request to an environment, as a client does through the HTTP API.
+func (s *show) send(ctx context.Context, environment string, sent Sent) (Beat, error) {
 	if ctx.Err() != nil {
 		return Beat{}, context.Cause(ctx)
 	}
-	event, err := s.template.with(o)
+	event, err := s.templates[sent.function()].with(sent)
 	if err != nil {
 		return Beat{}, err
 	}
-	e := s.stage.environments[environment]
-	sent := time.Now()
-	raw, err := e.Invoke(ctx, event)
+	work, raw, err := s.invoke(ctx, environment, event)
 	if err != nil {
-		return Beat{}, fmt.Errorf("%s: %w", environment, err)
+		return Beat{}, err
 	}
-	beat := Beat{
-		At: Milliseconds(time.Since(s.started)), Took: Milliseconds(time.Since(sent)),
-		Environment: environment, Sent: o, Answer: answerOf(raw), Requests: requestsOf(e.meter.take()),
-	}
+	beat := Beat{Work: work, Sent: sent, Answer: answerOf(raw)}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.narrator.Beat(beat)
 	return beat, nil
+}
+
+// invoke has an environment handle an event, and returns what Lambda answers.
+func (s *show) invoke(ctx context.Context, environment string, event []byte) (Work, []byte, error) {
+	e := s.stage.environments[environment]
+	sent := time.Now()
+	raw, err := e.Invoke(ctx, event)
+	if err != nil {
+		return Work{}, nil, fmt.Errorf("%s: %w", environment, err)
+	}
+	return Work{
+		At: Milliseconds(time.Since(s.started)), Took: Milliseconds(time.Since(sent)),
+		Environment: environment, Requests: requestsOf(e.meter.take()),
+	}, raw, nil
 }
 
 // sendBoth sends an order to two environments at the same time. Which of them
@@ -74,14 +88,12 @@ func (s *show) sendBoth(ctx context.Context, environments [2]string, o Order) (p
 	return beats[0], beats[1], errors.Join(failed[:]...)
 }
 
-// sendWhenTold sends an order again that was answered "later", as soon as the
+// sendWhenTold sends a request again that was answered "later", as soon as the
 // answer says, and again if the next one says so too.
 func (s *show) sendWhenTold(ctx context.Context, environment string, answered Beat) (Beat, error) {
 	for range 3 {
-		select {
-		case <-time.After(time.Duration(answered.Answer.RetryAfter)):
-		case <-ctx.Done():
-			return Beat{}, context.Cause(ctx)
+		if err := wait(ctx, time.Duration(answered.Answer.RetryAfter)); err != nil {
+			return Beat{}, err
 		}
 		var err error
 		if answered, err = s.send(ctx, environment, answered.Sent); err != nil {
@@ -92,6 +104,15 @@ func (s *show) sendWhenTold(ctx context.Context, environment string, answered Be
 		}
 	}
 	return answered, nil
+}
+
+func wait(ctx context.Context, d time.Duration) error {
+	select {
+	case <-time.After(d):
+		return nil
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
 }
 
 // promise notes whether a promise was kept: findings are what was found wrong,

@@ -7,6 +7,7 @@ import (
 	"net"
 	"net/http"
 	"path/filepath"
+	"strings"
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
@@ -15,45 +16,77 @@ import (
 
 	"github.com/ikkai-go/idempotency/cmd/ikkai/internal/rie"
 	"github.com/ikkai-go/idempotency/internal/dynamolocal"
+	"github.com/ikkai-go/idempotency/internal/queuesim"
 	"github.com/ikkai-go/idempotency/persistence/dynamostore"
 )
 
 const (
 	idempotencyTable = "idempotency"
-	paymentsTable    = "payments"
 	functionTimeout  = 2 * time.Second
 )
 
-// role is what an environment plays in the story: how the payment provider
-// behaves that its function talks to.
+// function is one of the sample functions.
+type function struct {
+	name string // of its folder
+	// table is its own table, which holds the ledger of the service that it calls.
+	table string
+	// service is that service, as in the names of the function's settings.
+	service string
+	// event is the file of an event of its HTTP API, if it has one.
+	event string
+}
+
+var (
+	payment  = function{name: "payment", table: "payments", service: "PROVIDER", event: "testdata/events/httpapi-payment.json"}
+	register = function{name: "register", table: "users", service: "MAIL", event: "testdata/events/httpapi-registration.json"}
+	orders   = function{name: "orders", table: "orders", service: "WAREHOUSE"}
+
+	functions = []function{payment, register, orders}
+)
+
+// role is what an environment plays in the story: its function, and how the service
+// behaves that the function calls.
 type role struct {
 	environment string
-	// provider is the function's SIMULATED_PROVIDER, and keys its
-	// PROVIDER_IDEMPOTENT.
-	provider, keys string
+	function
+	// behaviour is the SIMULATED_ setting of that service, and keys its
+	// _IDEMPOTENT.
+	behaviour, keys string
 }
 
 var cast = []role{
-	{environment: "env-1"},
-	{environment: "env-2"},
-	{environment: "env-3", provider: "slow"},
-	{environment: "env-4", provider: "slow"},
-	{environment: "env-5", provider: "hang"},
-	{environment: "env-6", provider: "flaky"},
-	{environment: "env-7", provider: "hang", keys: "off"},
-	{environment: "env-8", keys: "off"},
+	{environment: "env-1", function: payment},
+	{environment: "env-2", function: payment},
+	{environment: "env-3", function: payment, behaviour: "slow"},
+	{environment: "env-4", function: payment, behaviour: "slow"},
+	{environment: "env-5", function: payment, behaviour: "hang"},
+	{environment: "env-6", function: payment, behaviour: "flaky"},
+	{environment: "env-7", function: payment, behaviour: "hang", keys: "off"},
+	{environment: "env-8", function: payment, keys: "off"},
+	{environment: "env-9", function: register},
+	{environment: "env-10", function: register},
+	{environment: "env-11", function: orders},
+	{environment: "env-12", function: orders},
+	{environment: "env-13", function: orders, behaviour: "hang"},
 }
 
 // environment is a Lambda environment and its entrance to the database.
 type environment struct {
-	*rie.Environment
+	lambda
 	meter *meter
+}
+
+// lambda is what handles events: a [rie.Environment].
+type lambda interface {
+	Invoke(ctx context.Context, event []byte) ([]byte, error)
+	Stop() error
 }
 
 // stage is all that runs during a demo.
 type stage struct {
 	logs         string // folder
 	db           *dynamolocal.DB
+	queue        *queuesim.Queue
 	server       *http.Server
 	served       chan struct{} // closed when the server has ended
 	environments map[string]*environment
@@ -61,11 +94,11 @@ type stage struct {
 
 // openStage starts the database and the environments.
 func openStage(ctx context.Context, programs programs, logs string) (*stage, error) {
-	s := &stage{logs: logs, db: dynamolocal.New(), environments: make(map[string]*environment)}
-	if err := s.createTables(ctx); err != nil {
+	s, err := newStage(ctx)
+	if err != nil {
 		return nil, err
 	}
-	s.db.ResetLog()
+	s.logs = logs
 	var config net.ListenConfig
 	listener, err := config.Listen(ctx, "tcp", "127.0.0.1:0")
 	if err != nil {
@@ -77,8 +110,8 @@ func openStage(ctx context.Context, programs programs, logs string) (*stage, err
 		meter := &meter{meters: entrances}
 		mux.Handle("/"+role.environment, meter)
 		function := rie.Function{
-			Name:      "payment",
-			Binary:    programs.function,
+			Name:      role.name,
+			Binary:    programs.functions[role.function],
 			Timeout:   functionTimeout,
 			Variables: role.variables("http://" + listener.Addr().String() + "/" + role.environment),
 		}
@@ -86,23 +119,31 @@ func openStage(ctx context.Context, programs programs, logs string) (*stage, err
 		if err != nil {
 			return nil, errors.Join(fmt.Errorf("%s: %w", role.environment, err), s.close())
 		}
-		s.environments[role.environment] = &environment{Environment: started, meter: meter}
+		s.environments[role.environment] = &environment{lambda: started, meter: meter}
 	}
 	return s, nil
 }
 
-func (s *stage) createTables(ctx context.Context) error {
+// newStage is a stage with a database and a queue, and nobody on it.
+func newStage(ctx context.Context) (*stage, error) {
+	s := &stage{db: dynamolocal.New(), queue: queueOfOrders(), environments: make(map[string]*environment)}
 	client := s.db.Client()
 	if err := dynamostore.CreateTable(ctx, client, dynamostore.Config{Table: idempotencyTable}); err != nil {
-		return err
+		return nil, err
 	}
-	_, err := client.CreateTable(ctx, &dynamodb.CreateTableInput{
-		TableName:            aws.String(paymentsTable),
-		BillingMode:          types.BillingModePayPerRequest,
-		AttributeDefinitions: []types.AttributeDefinition{{AttributeName: aws.String("pk"), AttributeType: types.ScalarAttributeTypeS}},
-		KeySchema:            []types.KeySchemaElement{{AttributeName: aws.String("pk"), KeyType: types.KeyTypeHash}},
-	})
-	return err
+	for _, f := range functions {
+		_, err := client.CreateTable(ctx, &dynamodb.CreateTableInput{
+			TableName:            aws.String(f.table),
+			BillingMode:          types.BillingModePayPerRequest,
+			AttributeDefinitions: []types.AttributeDefinition{{AttributeName: aws.String("pk"), AttributeType: types.ScalarAttributeTypeS}},
+			KeySchema:            []types.KeySchemaElement{{AttributeName: aws.String("pk"), KeyType: types.KeyTypeHash}},
+		})
+		if err != nil {
+			return nil, err
+		}
+	}
+	s.db.ResetLog()
+	return s, nil
 }
 
 func (s *stage) serve(listener net.Listener, handler http.Handler) {
@@ -123,10 +164,11 @@ func (r role) variables(endpoint string) map[string]string {
 		"AWS_SECRET_ACCESS_KEY":     "local",
 		"AWS_ENDPOINT_URL_DYNAMODB": endpoint,
 		"IDEMPOTENCY_TABLE":         idempotencyTable,
-		"PAYMENTS_TABLE":            paymentsTable,
-		"KEY_SCOPE":                 "jwt",
-		"SIMULATED_PROVIDER":        r.provider,
-		"PROVIDER_IDEMPOTENT":       r.keys,
+		"KEY_SCOPE":                 "jwt", // of payment
+
+		strings.ToUpper(r.table) + "_TABLE": r.table,
+		"SIMULATED_" + r.service:            r.behaviour,
+		r.service + "_IDEMPOTENT":           r.keys,
 	}
 }
 

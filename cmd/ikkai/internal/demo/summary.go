@@ -12,17 +12,18 @@ import (
 type Summary struct {
 	Took     Milliseconds   `json:"took_ms"`
 	Records  []Record       `json:"records"`
-	Charges  []Charges      `json:"charges"`
+	Effects  []Effects      `json:"effects"`
 	Requests []RequestCount `json:"requests"`
 	// Promises is how many were looked at, and Broken which were not kept.
 	Promises int      `json:"promises"`
 	Broken   []string `json:"broken"`
 }
 
-// Charges is how often an order was charged.
-type Charges struct {
-	Order    string `json:"order"`
-	Charges  int    `json:"charges"`
+// Effects is how often a kind of thing was done for one wish.
+type Effects struct {
+	Of       string `json:"of"` // as the story calls it
+	Kind     string `json:"kind"`
+	Count    int    `json:"count"`
 	Expected int    `json:"expected"`
 }
 
@@ -42,14 +43,16 @@ func (s *show) summarize() Summary {
 		Broken:   []string{},
 	}
 	var findings []string
-	for _, o := range wholeStory {
-		if record, found := s.stage.record(o.Order); found {
+	for _, w := range wholeStory {
+		if record, found := s.stage.record(w); found {
 			summary.Records = append(summary.Records, record)
 		}
-		summary.Charges = append(summary.Charges, Charges{Order: o.Key, Charges: s.stage.charges(o.Order), Expected: o.charges})
-		findings = append(findings, s.stage.charged(o.Order, o.charges))
+		for _, e := range w.effects() {
+			summary.Effects = append(summary.Effects, Effects{Of: w.name(), Kind: e.kind, Count: s.stage.count(e), Expected: w.times})
+		}
+		findings = append(findings, s.stage.done(w, w.times))
 	}
-	s.promise("every order is charged as often as told above", findings...)
+	s.promise("every payment, registration and order is done as often as told above", findings...)
 	summary.Promises = len(s.promises)
 	for _, p := range s.promises {
 		if len(p.Broken) > 0 {

@@ -2,6 +2,7 @@ package demo
 
 import (
 	"encoding/json"
+	"fmt"
 	"time"
 
 	"github.com/ikkai-go/idempotency/internal/dynamolocal"
@@ -12,21 +13,30 @@ type Scene struct {
 	Title string `json:"title"`
 }
 
-// Beat is one event sent and what came of it.
-type Beat struct {
+// Work is an event handled by an environment.
+type Work struct {
 	At          Milliseconds `json:"at_ms"`   // of the answer, since the beginning
 	Took        Milliseconds `json:"took_ms"` // from event to answer
 	Environment string       `json:"environment"`
-	Sent        Order        `json:"sent"`
-	Answer      Answer       `json:"answer"`
 	// Requests are those that the environment sent to DynamoDB meanwhile.
 	Requests []Request `json:"requests"`
 }
 
-// Order is a payment that a client asks for.
-type Order struct {
-	Key    string `json:"key"`    // the Idempotency-Key header
-	Amount int64  `json:"amount"` // cents
+// Beat is a request of an HTTP API's client and what came of it.
+type Beat struct {
+	Work
+	Sent   Sent   `json:"sent"`
+	Answer Answer `json:"answer"`
+}
+
+// Sent is what a client sends to an HTTP API: an [Order] or a [Registration].
+type Sent interface {
+	wish
+	fmt.Stringer
+	// header is the Idempotency-Key.
+	header() string
+	body() any
+	function() function
 }
 
 // Answer is what a client of the HTTP API gets.
@@ -34,12 +44,33 @@ type Answer struct {
 	Status int `json:"status"`
 	// RetryAfter is when the client is told to come back.
 	RetryAfter Milliseconds `json:"retry_after_ms,omitempty"`
-	Body       string       `json:"body,omitempty"`
+	// Replayed is whether the answer says that it is an earlier one.
+	Replayed bool   `json:"replayed,omitempty"`
+	Body     string `json:"body,omitempty"`
 	// Failure is what Lambda says instead of a response: the function's error, or
 	// that it timed out.
 	Failure string `json:"failure,omitempty"`
-	// raw is Lambda's answer itself.
-	raw []byte
+}
+
+// Batch is what a queue delivers at once, and what came of it.
+type Batch struct {
+	Work
+	Messages []Message `json:"messages"`
+	// Failure is what Lambda says instead of an answer. All messages come back.
+	Failure string `json:"failure,omitempty"`
+	// answered is when the function has answered, or was killed.
+	answered time.Time
+}
+
+// Message is one delivery of a message.
+type Message struct {
+	ID string `json:"id"`
+	// Text is what it asks for, in a word.
+	Text string `json:"text"`
+	// Receives counts the deliveries, with this one.
+	Receives int `json:"receives"`
+	// Failed is whether it stays in the queue and comes back.
+	Failed bool `json:"failed"`
 }
 
 // Request is one request to DynamoDB.

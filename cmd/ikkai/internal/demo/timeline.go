@@ -43,14 +43,39 @@ func (t *Timeline) Scene(scene Scene) {
 
 // Beat implements [Narrator].
 func (t *Timeline) Beat(beat Beat) {
-	color := t.paint.bad
-	if beat.Answer.Failure == "" {
-		color = ""
+	t.line(beat.Work, beat.Sent.String(), beat.Answer.String(), beat.Answer.Failure != "")
+}
+
+// Batch implements [Narrator]. It has a line for each message.
+func (t *Timeline) Batch(batch Batch) {
+	for i, m := range batch.Messages {
+		outcome := "done, and deleted"
+		if m.Failed {
+			outcome = "comes back"
+		}
+		if batch.Failure != "" {
+			outcome = shorten(batch.Failure, answerWidth)
+		}
+		if i == 0 {
+			t.line(batch.Work, m.String(), outcome, m.Failed)
+		} else {
+			fmt.Fprintf(t.w, "%21s%-25s  →  %s\n", "", m, t.painted(t.colorOf(m.Failed), outcome))
+		}
 	}
-	fmt.Fprintf(t.w, "  %7.3f s  %s  %s %6s EUR  →  %s  %s%s%s\n",
-		time.Duration(beat.At).Seconds(), beat.Environment, beat.Sent.Key, euros(beat.Sent.Amount),
-		t.painted(color, fmt.Sprintf("%-44s", beat.Answer)),
-		t.paint.faint, requestsText(beat.Requests), t.paint.reset)
+}
+
+// answerWidth is that of the column of answers.
+const answerWidth = 38
+
+// line is what was sent, what became of it, and the requests that it took.
+func (t *Timeline) line(work Work, sent, outcome string, failed bool) {
+	requests := requestsText(work.Requests)
+	if requests != "" {
+		outcome = fmt.Sprintf("%-*s", answerWidth, outcome)
+		requests = "  " + t.painted(t.paint.faint, requests)
+	}
+	fmt.Fprintf(t.w, "  %7.3f s  %-6s  %-25s  →  %s%s\n",
+		time.Duration(work.At).Seconds(), work.Environment, sent, t.painted(t.colorOf(failed), outcome), requests)
 }
 
 // Promise implements [Narrator].
@@ -67,14 +92,14 @@ func (t *Timeline) Promise(promise Promise) {
 
 // Summary implements [Narrator].
 func (t *Timeline) Summary(summary Summary) {
-	charges := make(map[string]int)
-	for _, c := range summary.Charges {
-		charges[c.Order] = c.Charges
+	effects := make(map[string][]string)
+	for _, e := range summary.Effects {
+		effects[e.Of] = append(effects[e.Of], counted(e.Count, e.Kind))
 	}
 	fmt.Fprintf(t.w, "\n%sRecords%s\n", t.paint.title, t.paint.reset)
-	t.table("  order\tidempotency_key\tstatus\tattempt\tcharges", func(row func(...any)) {
+	t.table("  of\tidempotency_key\tstatus\tattempt\teffects", func(row func(...any)) {
 		for _, r := range summary.Records {
-			row("  "+r.Order, shorten(r.Key, 24), r.Status, r.Attempt, charges[r.Order])
+			row("  "+r.Of, shorten(r.Key, 24), r.Status, r.Attempt, strings.Join(effects[r.Of], ", "))
 		}
 	})
 	fmt.Fprintf(t.w, "\n%sRequests%s\n", t.paint.title, t.paint.reset)
@@ -116,29 +141,45 @@ func (t *Timeline) painted(color, text string) string {
 	return color + text + t.paint.reset
 }
 
+// colorOf is the color of an outcome.
+func (t *Timeline) colorOf(failed bool) string {
+	if failed {
+		return t.paint.bad
+	}
+	return ""
+}
+
 // String says what the client gets, in a few words.
 func (a Answer) String() string {
 	status := strconv.Itoa(a.Status)
 	if a.Failure != "" {
-		return status + " " + shorten(a.Failure, 40)
+		return status + " " + shorten(a.Failure, answerWidth-4)
 	}
 	if a.RetryAfter > 0 {
 		return fmt.Sprintf("%s in progress, retry after %v", status, time.Duration(a.RetryAfter))
 	}
 	var said struct {
 		ID     string `json:"id"`
-		Title  string `json:"title"`
 		Detail string `json:"detail"`
 	}
 	_ = json.Unmarshal([]byte(a.Body), &said) // a body that is not JSON says nothing here
 	switch {
-	case said.ID != "":
-		return status + " " + shorten(said.ID, 40)
 	case said.Detail != "":
-		return status + " " + shorten(said.Detail, 40)
+		return status + " " + shorten(said.Detail, answerWidth-4)
+	case a.Replayed:
+		return status + " " + shorten(said.ID, 20) + "  replayed"
 	default:
-		return status
+		return strings.TrimSpace(status + " " + shorten(said.ID, 20))
 	}
+}
+
+// String says which message it is, and what of.
+func (m Message) String() string {
+	text := m.ID + " " + m.Text
+	if m.Receives > 1 {
+		text += ", again"
+	}
+	return text
 }
 
 // requestsText lists the requests on the idempotency table and counts the
@@ -160,7 +201,13 @@ func requestsText(requests []Request) string {
 	return strings.TrimSpace(strings.Join(parts, " "))
 }
 
-func euros(cents int64) string { return fmt.Sprintf("%d.%02d", cents/100, cents%100) }
+// counted is a number of things.
+func counted(n int, kind string) string {
+	if n == 1 {
+		return "1 " + kind
+	}
+	return fmt.Sprintf("%d %ss", n, kind)
+}
 
 func shorten(text string, length int) string {
 	runes := []rune(text)
