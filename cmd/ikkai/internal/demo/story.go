@@ -16,7 +16,7 @@ var story = []scene{
 	{"The provider fails, and the client tries again", failure},
 	{"The function is killed by its time-out in mid-run, after the charge", timeout},
 	{"The limit: killed like that, with a provider that knows no idempotency keys", limit},
-	{"A user registers, tries again, and tries again a day later", registration},
+	{"A user registers, tries again, and tries again once the record has expired", registration},
 	{"Somebody else registers the same address", taken},
 	{"A queue's producer sends the same order twice", sendTwice},
 	{"A message that is no order, among others", poison},
