@@ -40,7 +40,7 @@ func retry(ctx context.Context, s *show) error {
 	if again, err = s.send(ctx, "env-2", quoted); err != nil {
 		return err
 	}
-	s.promise("the key in quotes, as the draft has it, is the same key",
+	s.promise("the key in quotes, as the IETF's draft has it, is the same key",
 		sameAnswer(again, first), markedAsReplay(again),
 		took(again.Work, refused("PutItem")), untouched(again.Work),
 		s.stage.done(firstOrder, 1))
