@@ -20,7 +20,7 @@ type command struct {
 }
 
 var commands = []command{
-	{"demo", "show a Lambda function survive retries, races, time-outs and failures", runDemo},
+	{"demo", "show Lambda functions survive retries, races, time-outs and failures", runDemo},
 	{"bench", "measure the toolkit's calls beside the bare SDK's, and its work on keys", runBench},
 	{"bench-cold", "measure what the toolkit adds to a cold start and to the binary", runBenchCold},
 }
