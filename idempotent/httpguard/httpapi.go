@@ -54,6 +54,7 @@ func httpAPICaller(a *events.APIGatewayV2HTTPRequestContextAuthorizerDescription
 	}
 	if a.IAM != nil {
 		caller.IAM = cmp.Or(a.IAM.UserID, a.IAM.CallerID)
+		caller.CognitoIdentity = a.IAM.CognitoIdentity.IdentityID
 	}
 	return caller
 }

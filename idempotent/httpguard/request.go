@@ -43,6 +43,9 @@ type Caller struct {
 	// IAM is the unique identifier of the principal that signed the request: of a
 	// user (AIDA…), or of a role with its session (AROA…:session).
 	IAM string
+	// CognitoIdentity is the identity of a Cognito identity pool (region:UUID) whose
+	// credentials signed the request. A function URL does not know it.
+	CognitoIdentity string
 	// APIKeyID is the identifier, not the value, of a usage plan's API key.
 	APIKeyID string
 }

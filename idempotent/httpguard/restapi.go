@@ -22,10 +22,11 @@ var restAPI = shape[events.APIGatewayProxyRequest, events.APIGatewayProxyRespons
 			Header: readHeader(e.Headers, e.MultiValueHeaders),
 			Body:   body,
 			Caller: Caller{
-				Claims:     stringsIn(e.RequestContext.Authorizer["claims"]),
-				Authorizer: e.RequestContext.Authorizer,
-				IAM:        e.RequestContext.Identity.Caller,
-				APIKeyID:   e.RequestContext.Identity.APIKeyID,
+				Claims:          stringsIn(e.RequestContext.Authorizer["claims"]),
+				Authorizer:      e.RequestContext.Authorizer,
+				IAM:             e.RequestContext.Identity.Caller,
+				CognitoIdentity: e.RequestContext.Identity.CognitoIdentityID,
+				APIKeyID:        e.RequestContext.Identity.APIKeyID,
 			},
 			Event: e,
 		}, err

@@ -69,15 +69,30 @@ func ByAuthorizer(name string) Scope {
 	})
 }
 
-// ByIAMPrincipal is the principal that signed the request. Of an assumed role
-// that includes the session's name: clients that repeat requests under another
+// ByIAMPrincipal is who signed the request: an identity of a Cognito identity pool,
+// a user, or a role with its session. Clients that repeat requests under another
 // session need [ByIAMRole].
+//
+// All identities of a pool sign as one role, and as one session of it. API Gateway
+// tells which identity it is; where nobody does, as behind a function URL, such a
+// request does not tell whose it is. Otherwise it is the one who assumes a role who
+// names the session.
 func ByIAMPrincipal() Scope {
-	return found("iam principal", func(r *Request) []string { return []string{r.Caller.IAM} })
+	return found("iam principal", func(r *Request) []string {
+		switch {
+		case r.Caller.CognitoIdentity != "":
+			return []string{r.Caller.CognitoIdentity}
+		case strings.HasSuffix(r.Caller.IAM, ":CognitoIdentityCredentials"):
+			return []string{""}
+		default:
+			return []string{r.Caller.IAM}
+		}
+	})
 }
 
 // ByIAMRole is the role or the user that signed the request. All sessions of a role
-// share their keys, so it is not for roles that people share.
+// share their keys, so it is not for roles that people share, such as that of a
+// Cognito identity pool.
 func ByIAMRole() Scope {
 	return found("iam role", func(r *Request) []string {
 		id := r.Caller.IAM

@@ -69,8 +69,13 @@ func TestScopes(t *testing.T) {
 				"user":    {identity(events.APIGatewayRequestIdentity{Caller: "AIDA1"})},
 				"session": {identity(events.APIGatewayRequestIdentity{Caller: "AROA1:s1"})},
 				"another": {identity(events.APIGatewayRequestIdentity{Caller: "AROA1:s2"})},
+				"identity": {
+					identity(events.APIGatewayRequestIdentity{Caller: "AROA1:CognitoIdentityCredentials", CognitoIdentityID: "eu-west-1:a"}),
+					identity(events.APIGatewayRequestIdentity{Caller: "AROA1:of-its-own", CognitoIdentityID: "eu-west-1:a"}),
+				},
+				"another identity": {identity(events.APIGatewayRequestIdentity{Caller: "AROA1:CognitoIdentityCredentials", CognitoIdentityID: "eu-west-1:b"})},
 			},
-			nobody: []events.APIGatewayProxyRequestContext{{}},
+			nobody: []events.APIGatewayProxyRequestContext{{}, identity(events.APIGatewayRequestIdentity{Caller: "AROA1:CognitoIdentityCredentials"})},
 		},
 		"IAM role": {
 			scope: httpguard.ByIAMRole(),
@@ -182,6 +187,36 @@ func TestCallersOfAnHTTPAPI(t *testing.T) {
 			if r, err := create(t.Context(), e); err != nil || r.StatusCode != want {
 				t.Errorf("%s: %d %v, want %d", name, r.StatusCode, err, want)
 			}
+		}
+	}
+}
+
+// Everybody who signs with the credentials of one identity pool is one principal to
+// IAM. HTTP APIs tell them apart, function URLs don't.
+func TestIdentitiesOfACognitoPoolAreCallersOfTheirOwn(t *testing.T) {
+	api := shapes[0].newAPI(t, persistence.NewMemory(), idempotent.Config{}, httpguard.Config{Scope: httpguard.ByIAMPrincipal()})
+	const principal = "AROAEXAMPLE:CognitoIdentityCredentials"
+	create := api.HTTPAPI(func(_ context.Context, e events.APIGatewayV2HTTPRequest) (events.APIGatewayV2HTTPResponse, error) {
+		return events.APIGatewayV2HTTPResponse{StatusCode: http.StatusCreated, Body: e.RequestContext.Authorizer.IAM.CognitoIdentity.IdentityID}, nil
+	})
+	for _, user := range []string{"eu-west-1:alice", "eu-west-1:mallory"} {
+		e := events.APIGatewayV2HTTPRequest{Headers: map[string]string{"idempotency-key": "1"}}
+		e.RequestContext.HTTP.Method = http.MethodPost
+		e.RequestContext.Authorizer = &events.APIGatewayV2HTTPRequestContextAuthorizerDescription{
+			IAM: &events.APIGatewayV2HTTPRequestContextAuthorizerIAMDescription{
+				UserID:          principal,
+				CognitoIdentity: events.APIGatewayV2HTTPRequestContextAuthorizerCognitoIdentity{IdentityID: user},
+			},
+		}
+		if r, err := create(t.Context(), e); err != nil || r.StatusCode != http.StatusCreated || r.Body != user {
+			t.Errorf("%s gets %d %s, %v", user, r.StatusCode, r.Body, err)
+		}
+	}
+	for _, through := range []func(*httpguard.API, handler) func(context.Context, request) answer{throughFunctionURL, throughLambdaURL} {
+		r := key("1", "")
+		r.user = principal
+		if a := (shape{guard: through}).serve(api, createdBy).send(t.Context(), r); a.status != http.StatusForbidden {
+			t.Errorf("through a function URL: %d", a.status)
 		}
 	}
 }
