@@ -87,10 +87,15 @@
 //	flushes, or writes more than MaxBody      the stream as it comes    completed at the end, by the status
 //	... and its client or time is gone        what it could             completed without a response
 //	... and has written more than MaxBody     the stream                completed without a response
+//	writes less than its Content-Length       a connection that breaks  completed without a response
 //	... and the store fails at the end        the stream, left whole    locked until its lease is over
 //	panics, also with http.ErrAbortHandler    what net/http makes of it released
 //	hijacks                                   is refused, http.ErrNotSupported
 //	writes after it has returned              nothing; the write fails  settled by then
+//
+// What is written beyond a Content-Length fails with [http.ErrContentLength], as
+// ever. Headers that a middleware in front has set, and the handler has left as they
+// are, are not recorded; a replay leaves them to that middleware.
 //
 // Flush, ReadFrom, informational responses, trailers and [http.ResponseController]
 // work. Trailers are not replayed. What a store can't hold (400 KB in DynamoDB) is

@@ -38,7 +38,7 @@ func (a *API) serveHTTP(w http.ResponseWriter, r *http.Request, next http.Handle
 		writeHTTP(w, a.malformed(r.Context(), err))
 		return
 	}
-	rec := newRecorder(w, a.config.MaxBody)
+	rec := newRecorder(w, r.Method, a.config.MaxBody)
 	defer rec.finish()
 	answer, err := a.serve(r.Context(), request, func(ctx context.Context) (response, error) {
 		r := r.WithContext(ctx)

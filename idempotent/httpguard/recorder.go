@@ -11,6 +11,8 @@ import (
 	"maps"
 	"net"
 	"net/http"
+	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"unicode/utf8"
@@ -26,22 +28,25 @@ var (
 // back until it is recorded. Once the handler flushes, or writes more than may be held,
 // it passes everything on, and goes on recording as long as there is room.
 type recorder struct {
-	w     http.ResponseWriter
-	limit int
-	outer http.Header // what w had before
+	w      http.ResponseWriter
+	method string
+	limit  int
+	outer  http.Header // what w had before
 
 	mu        sync.Mutex
 	header    http.Header // the handler's
 	sent      http.Header // the handler's, when it wrote the status
 	status    int         // 0 until it did
+	declared  int64       // how long the body is going to be; -1 where that is not known
+	written   int64       // what was tried to write of it
 	body      bytes.Buffer
 	overflown bool // body is not all of it
 	streaming bool
 	finished  bool
 }
 
-func newRecorder(w http.ResponseWriter, limit int) *recorder {
-	return &recorder{w: w, limit: limit, outer: w.Header().Clone(), header: w.Header().Clone()}
+func newRecorder(w http.ResponseWriter, method string, limit int) *recorder {
+	return &recorder{w: w, method: method, limit: limit, outer: w.Header().Clone(), header: w.Header().Clone()}
 }
 
 // Header implements [http.ResponseWriter].
@@ -60,7 +65,9 @@ func (rec *recorder) Unwrap() http.ResponseWriter { return rec.w }
 func (rec *recorder) WriteHeader(status int) {
 	rec.mu.Lock()
 	defer rec.mu.Unlock()
-	rec.writeHeader(status)
+	if !rec.finished {
+		rec.writeHeader(status)
+	}
 }
 
 func (rec *recorder) writeHeader(status int) {
@@ -68,15 +75,25 @@ func (rec *recorder) writeHeader(status int) {
 		panic(fmt.Sprintf("invalid WriteHeader code %d", status)) // as net/http does
 	}
 	switch {
-	case rec.finished, rec.status != 0:
+	case rec.status != 0:
 	case status < 200 && status != http.StatusSwitchingProtocols:
 		replaceHeader(rec.w.Header(), rec.header)
 		rec.w.WriteHeader(status)
 	default:
 		rec.status = status
-		rec.sent = rec.header.Clone()
-		delete(rec.sent, replayedHeader)
+		rec.sent = unmarked(rec.header.Clone())
+		rec.declared = declaredLength(rec.method, status, rec.sent)
 	}
+}
+
+// declaredLength reads what a handler says of the length of its body; -1 where it
+// says nothing, or where there is no body.
+func declaredLength(method string, status int, header http.Header) int64 {
+	length, err := strconv.ParseInt(header.Get("Content-Length"), 10, 64)
+	if err != nil || length < 0 || method == http.MethodHead || !bodyAllowed(status) {
+		return -1
+	}
+	return length
 }
 
 // Write implements [http.ResponseWriter].
@@ -89,6 +106,10 @@ func (rec *recorder) Write(p []byte) (int, error) {
 	rec.writeHeader(http.StatusOK) // unless there is one
 	if !bodyAllowed(rec.status) {
 		return 0, http.ErrBodyNotAllowed
+	}
+	rec.written += int64(len(p))
+	if rec.declared >= 0 && rec.written > rec.declared {
+		return 0, http.ErrContentLength
 	}
 	if !rec.overflown && len(p) > rec.limit-rec.body.Len() {
 		rec.stream()
@@ -158,20 +179,21 @@ func (rec *recorder) finish() {
 
 // response returns what the handler has written, to be recorded. Nothing is a 200,
 // unless the handler had a reason to give up. Of a stream whose client or time
-// was gone nobody knows whether it is complete.
+// was gone nobody knows whether it is complete; of a body that is shorter than the
+// handler has said it is known that it is not.
 func (rec *recorder) response(ctx context.Context) (response, error) {
+	rec.mu.Lock()
+	defer rec.mu.Unlock()
 	if rec.status == 0 && ctx.Err() != nil {
 		return response{}, errAbandoned
 	}
-	if rec.status == 0 {
-		rec.finished = false
-		rec.writeHeader(http.StatusOK)
-		rec.finished = true
-	}
-	r := response{Status: rec.status, MultiValueHeaders: rec.sent}
+	rec.writeHeader(http.StatusOK) // unless there is one
+	r := response{Status: rec.status, MultiValueHeaders: rec.own()}
 	switch {
 	case rec.overflown:
 		r.Unfit = &unfit{fmt.Sprintf("httpguard: the response has more than %d bytes", rec.limit)}
+	case int64(rec.body.Len()) < rec.declared:
+		r.Unfit = &unfit{fmt.Sprintf("httpguard: the response has %d bytes of the %d that it has declared", rec.body.Len(), rec.declared)}
 	case rec.streaming && ctx.Err() != nil:
 		r.Unfit = &unfit{"httpguard: the context ended before the streamed response"}
 	case utf8.Valid(rec.body.Bytes()):
@@ -182,8 +204,23 @@ func (rec *recorder) response(ctx context.Context) (response, error) {
 	return r, nil
 }
 
-// commit sends the response, unless that has begun, and its trailers.
+// own returns the headers that the handler has set. What it has found there and left
+// is for whoever set it, and who sets it again for the next request.
+func (rec *recorder) own() http.Header {
+	own := rec.sent.Clone()
+	maps.DeleteFunc(own, func(name string, values []string) bool {
+		found, outer := rec.outer[name]
+		return outer && slices.Equal(values, found)
+	})
+	return own
+}
+
+// commit sends the response, unless that has begun, and its trailers. What a
+// response lacks of its declared length breaks the connection: the server beneath
+// sees to that.
 func (rec *recorder) commit() {
+	rec.mu.Lock()
+	defer rec.mu.Unlock()
 	rec.stream()
 	for name, values := range rec.header {
 		if strings.HasPrefix(name, http.TrailerPrefix) || announced(rec.sent, name) {

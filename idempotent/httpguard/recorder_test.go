@@ -87,6 +87,7 @@ func TestReport49EveryWayOutOfAHandlerSettlesTheRecord(t *testing.T) {
 		body    string
 		records []persistence.Status
 		replay  string // the body that the retry gets, if it is a replay
+		then    int    // what the retry gets after a connection that broke, if it gets something
 	}{
 		"writes nothing": {
 			handle: func(http.ResponseWriter, *http.Request) {},
@@ -154,6 +155,47 @@ func TestReport49EveryWayOutOfAHandlerSettlesTheRecord(t *testing.T) {
 			},
 			status: 200, body: "copied", records: []persistence.Status{completed}, replay: "copied",
 		},
+		"writes less than it has declared": {
+			handle: func(w http.ResponseWriter, _ *http.Request) {
+				w.Header().Set("Content-Length", "5")
+				io.WriteString(w, "hell")
+			},
+			records: []persistence.Status{completed}, then: http.StatusConflict,
+		},
+		"flushes less than it has declared": {
+			handle: func(w http.ResponseWriter, _ *http.Request) {
+				w.Header().Set("Content-Length", "5")
+				io.WriteString(w, "hell")
+				w.(http.Flusher).Flush()
+			},
+			records: []persistence.Status{completed}, then: http.StatusConflict,
+		},
+		"writes more than it has declared": {
+			handle: func(w http.ResponseWriter, _ *http.Request) {
+				w.Header().Set("Content-Length", "5")
+				io.WriteString(w, "hello")
+				for range 2 {
+					if _, err := io.WriteString(w, "\n"); !errors.Is(err, http.ErrContentLength) {
+						panic(err)
+					}
+				}
+			},
+			status: 200, body: "hello", records: []persistence.Status{completed}, replay: "hello",
+		},
+		"declares a length that is none": {
+			handle: func(w http.ResponseWriter, _ *http.Request) {
+				w.Header().Set("Content-Length", "five")
+				io.WriteString(w, "hello")
+			},
+			status: 200, body: "hello", records: []persistence.Status{completed}, replay: "hello",
+		},
+		"declares what is not there": {
+			handle: func(w http.ResponseWriter, _ *http.Request) {
+				w.Header().Set("Content-Length", "5")
+				w.WriteHeader(http.StatusNotModified)
+			},
+			status: 304, records: []persistence.Status{completed},
+		},
 		"aborts": {
 			handle: func(w http.ResponseWriter, _ *http.Request) {
 				io.WriteString(w, "half")
@@ -210,6 +252,12 @@ func TestReport49EveryWayOutOfAHandlerSettlesTheRecord(t *testing.T) {
 				}
 				r.Body.Close()
 				if test.status == 0 {
+					if try == 1 && test.then != 0 {
+						if err != nil || r.StatusCode != test.then {
+							t.Errorf("the retry gets %d, %v", r.StatusCode, err)
+						}
+						continue
+					}
 					if err == nil {
 						t.Errorf("the connection does not break, and the client gets %d %q", r.StatusCode, body)
 					}
@@ -458,6 +506,67 @@ func TestReport49WritingWhileItIsRecordedFails(t *testing.T) {
 	})).ServeHTTP(w, key("a", "").httpRequest(t.Context()))
 	if w.Body.String() != "in time" {
 		t.Errorf("%q", w.Body)
+	}
+}
+
+// Whoever goes on writing is told so, whenever that is, or is recorded.
+func TestReport49WritingOnIsNeverLostInSilence(t *testing.T) {
+	var writer sync.WaitGroup
+	accepted := 0
+	s := newSite(t, httpguard.Config{}, func(w http.ResponseWriter, _ *http.Request) { // returns without having written
+		writer.Go(func() {
+			for {
+				if _, err := io.WriteString(w, "x"); err != nil {
+					return
+				}
+				accepted++
+			}
+		})
+	})
+	_, body := s.answer()
+	if writer.Wait(); len(body) != accepted {
+		t.Errorf("%d bytes arrive of %d", len(body), accepted)
+	}
+}
+
+// What a middleware in front says to a caller is neither recorded nor overwritten.
+func TestHeadersFromInFrontAreNotTheHandlers(t *testing.T) {
+	store := persistence.NewMemory()
+	api := shapes[0].newAPI(t, store, idempotent.Config{}, httpguard.Config{Scope: httpguard.Unscoped()})
+	guarded := api.Middleware(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Cache-Control", "no-store")
+		w.Header().Add("Vary", "Accept")
+		w.WriteHeader(http.StatusCreated)
+	}))
+	for _, origin := range []string{"https://www.example.com", "https://admin.example.com"} {
+		w := httptest.NewRecorder()
+		w.Header().Set("Access-Control-Allow-Origin", origin)
+		w.Header().Set("Cache-Control", "private")
+		w.Header().Set("Vary", "Origin")
+		guarded.ServeHTTP(w, key("1", "").httpRequest(t.Context()))
+		if got := w.Header().Get("Access-Control-Allow-Origin"); got != origin {
+			t.Errorf("%s gets %s", origin, got)
+		}
+		if cache, vary := w.Header().Get("Cache-Control"), w.Header()["Vary"]; cache != "no-store" || !slices.Equal(vary, []string{"Origin", "Accept"}) {
+			t.Errorf("%s gets %s and %v", origin, cache, vary)
+		}
+	}
+	if got := string(store.Records()[0].Result); strings.Contains(got, "example.com") {
+		t.Errorf("recorded: %s", got)
+	}
+}
+
+// There is no body in answer to HEAD, however long it would be.
+func TestADeclaredLengthIsNotMissedInAnswerToHEAD(t *testing.T) {
+	api := shapes[0].newAPI(t, persistence.NewMemory(), idempotent.Config{}, httpguard.Config{Scope: httpguard.Unscoped(), Methods: []string{http.MethodHead}})
+	guarded := api.Middleware(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.Header().Set("Content-Length", "5") }))
+	for range 2 {
+		r := key("1", "")
+		r.method = http.MethodHead
+		w := httptest.NewRecorder()
+		if guarded.ServeHTTP(w, r.httpRequest(t.Context())); w.Code != http.StatusOK {
+			t.Errorf("%d", w.Code)
+		}
 	}
 }
 
