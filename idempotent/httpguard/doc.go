@@ -42,7 +42,7 @@
 // # Responses
 //
 // Which responses are recorded is decided by their status, by default by
-// [Settled]: successes, redirects and most of the client errors. After any other
+// [Settled]: successes, redirects and the client errors that judge the request itself. After any other
 // response, and after an error, the record is released and a retry runs. The error of
 // a typed handler goes to Lambda unchanged. For a refusal that is final answer with a
 // status that is settled, such as 402; [idempotent.Permanent] makes the error final,
@@ -67,12 +67,17 @@
 //	409     the first is being processed                             when to ask again
 //	409     the lease was lost: another try has taken over           1
 //	409     the first was carried out, its response is not kept
+//	409     this try was carried out, and that could not be recorded
 //	409     the first died, and the guard refuses to run again
 //	413     the body is larger than Config.MaxBody
 //	422     the key came with another request (409 by choice)
 //	500     a stored response can't be read, a scope has failed, or the wrapper is another shape's
 //	503     nothing was done: the store has failed, no time is left  1, unless it is hopeless
-//	503     it was done, and could not be recorded
+//
+// A 409 without Retry-After is not for repeating. The one for a try that was carried
+// out and not recorded is a fault of the store, and no 503 for that reason: clients
+// repeat a 503, and once the lease is over the request would run again. Whoever gets
+// it has to ask what has become of the request.
 //
 // # net/http
 //

@@ -1,8 +1,10 @@
 package httpguard_test
 
 import (
+	"errors"
 	"fmt"
 	"io"
+	"log/slog"
 	"maps"
 	"net/http"
 	"net/http/httptest"
@@ -10,14 +12,54 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/ikkai-go/idempotency/idempotent"
 	"github.com/ikkai-go/idempotency/idempotent/client"
 	"github.com/ikkai-go/idempotency/idempotent/httpguard"
 	"github.com/ikkai-go/idempotency/internal/dynamolocal"
+	"github.com/ikkai-go/idempotency/persistence"
 	"github.com/ikkai-go/idempotency/persistence/dynamostore"
 )
+
+// What was done and could not be recorded must not be done again by a client that
+// repeats whatever may come out differently.
+func TestTheClientDoesNotRepeatWhatWasDone(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store := &faulty{Store: persistence.NewMemory(), complete: &persistence.Fault{Op: "complete", Retryable: true, Err: errors.New("throttled")}}
+		guard, err := idempotent.New(store, idempotent.Config{Operation: "payment", Lease: 2 * time.Second, Logger: slog.New(slog.DiscardHandler)})
+		if err != nil {
+			t.Fatal(err)
+		}
+		api, err := httpguard.New(guard, httpguard.Config{Scope: httpguard.Unscoped()})
+		if err != nil {
+			t.Fatal(err)
+		}
+		charges := 0
+		transport, err := client.New(client.Config{Transport: inProcess{api.Middleware(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+			charges++
+			w.WriteHeader(http.StatusCreated)
+		}))}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		r := httptest.NewRequestWithContext(t.Context(), http.MethodPost, "/payments", strings.NewReader("{}"))
+		response, err := transport.RoundTrip(r)
+		if err != nil || response.StatusCode != http.StatusConflict || charges != 1 {
+			t.Errorf("%v, %v after %d charges", response, err, charges)
+		}
+	})
+}
+
+// inProcess sends requests to a handler without a network.
+type inProcess struct{ http.Handler }
+
+func (p inProcess) RoundTrip(r *http.Request) (*http.Response, error) {
+	w := httptest.NewRecorder()
+	p.ServeHTTP(w, r)
+	return w.Result(), nil
+}
 
 // Both halves: clients that race for one key through a real server, half of whose
 // replies are lost. One run, and every client ends with its answer.

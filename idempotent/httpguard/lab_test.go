@@ -231,6 +231,19 @@ func split(header http.Header) (single map[string]string, multi map[string][]str
 	return single, multi
 }
 
+// join makes one value of all that a header has, and leaves cookies apart.
+func join(header http.Header) (single map[string]string, cookies []string) {
+	single = make(map[string]string)
+	for name, values := range header {
+		if name == "Set-Cookie" {
+			cookies = values
+		} else {
+			single[name] = strings.Join(values, ", ")
+		}
+	}
+	return single, cookies
+}
+
 // merge is what a gateway makes of a response's headers.
 func merge(single map[string]string, multi map[string][]string, cookies ...string) http.Header {
 	header := make(http.Header)
@@ -294,10 +307,7 @@ func throughHTTPAPI(api *httpguard.API, handle handler) func(context.Context, re
 	fn := api.HTTPAPI(func(ctx context.Context, _ events.APIGatewayV2HTTPRequest) (events.APIGatewayV2HTTPResponse, error) {
 		a, err := handle(ctx)
 		r := events.APIGatewayV2HTTPResponse{StatusCode: a.status}
-		header := a.header.Clone()
-		r.Cookies = header["Set-Cookie"]
-		delete(header, "Set-Cookie")
-		r.Headers, r.MultiValueHeaders = split(header)
+		r.Headers, r.Cookies = join(a.header)
 		r.Body, r.IsBase64Encoded = encode(a.body)
 		return r, err
 	})
@@ -314,7 +324,7 @@ func throughHTTPAPI(api *httpguard.API, handle handler) func(context.Context, re
 			}
 		}
 		w, err := fn(ctx, asEvent[events.APIGatewayV2HTTPRequest](e))
-		return answer{w.StatusCode, merge(w.Headers, w.MultiValueHeaders, w.Cookies...), decode(w.Body, w.IsBase64Encoded), err}
+		return answer{w.StatusCode, merge(w.Headers, nil, w.Cookies...), decode(w.Body, w.IsBase64Encoded), err}
 	}
 }
 
@@ -374,14 +384,8 @@ func urlEvent(r request) events.LambdaFunctionURLRequest {
 func throughFunctionURL(api *httpguard.API, handle handler) func(context.Context, request) answer {
 	fn := api.FunctionURL(func(ctx context.Context, _ events.LambdaFunctionURLRequest) (events.LambdaFunctionURLResponse, error) {
 		a, err := handle(ctx)
-		r := events.LambdaFunctionURLResponse{StatusCode: a.status, Headers: make(map[string]string)}
-		for name, values := range a.header {
-			if name == "Set-Cookie" {
-				r.Cookies = values
-			} else {
-				r.Headers[name] = strings.Join(values, ", ")
-			}
-		}
+		r := events.LambdaFunctionURLResponse{StatusCode: a.status}
+		r.Headers, r.Cookies = join(a.header)
 		r.Body, r.IsBase64Encoded = encode(a.body)
 		return r, err
 	})

@@ -83,7 +83,9 @@ func (c *Config) refusal(err error) (p problem, refused bool) {
 			title:  "Another try has taken over",
 			detail: "Repeat the request, with the same key, for the other try's response."}, true
 	case failed != nil && failed.Executed:
-		return problem{status: http.StatusServiceUnavailable,
+		// Not a 503 as for other faults of the store: clients repeat that, and once the
+		// lease is over it would run again.
+		return problem{status: http.StatusConflict,
 			title:  "The outcome could not be recorded",
 			detail: "The request was carried out, but that could not be recorded. Ask for its state before you repeat it."}, true
 	case failed != nil && !failed.Retryable:

@@ -194,7 +194,7 @@ func TestReport49EveryWayOutOfAHandlerSettlesTheRecord(t *testing.T) {
 				w.Header().Set("Content-Length", "5")
 				w.WriteHeader(http.StatusNotModified)
 			},
-			status: 304, records: []persistence.Status{completed},
+			status: 304,
 		},
 		"aborts": {
 			handle: func(w http.ResponseWriter, _ *http.Request) {
@@ -454,7 +454,7 @@ func TestAResponseIsHeldBackUntilItIsRecorded(t *testing.T) {
 	}))}
 	defer s.Close()
 	r, body := s.answer()
-	if r.StatusCode != http.StatusServiceUnavailable || strings.Contains(body, "paid") {
+	if r.StatusCode != http.StatusConflict || strings.Contains(body, "paid") {
 		t.Errorf("%d %s", r.StatusCode, body)
 	}
 	if r.Header.Get("Location") != "" || r.Header.Get("X-Outer") != "kept" {

@@ -68,8 +68,8 @@ func TestReport45AScopeMustBeChosen(t *testing.T) {
 
 // Report 47: passing failures were replayed for a day, or left the key locked.
 func TestReport47SettledResponsesAreKeptAndOthersReleased(t *testing.T) {
-	settled := []int{200, 201, 202, 204, 303, 400, 402, 404, 410, 422}
-	passing := []int{401, 403, 406, 408, 409, 412, 423, 425, 429, 500, 502, 503, 504}
+	settled := []int{200, 201, 202, 204, 303, 400, 402, 404, 405, 410, 413, 414, 422, 451}
+	passing := []int{304, 401, 403, 406, 408, 409, 411, 412, 415, 416, 417, 418, 423, 425, 429, 431, 440, 499, 500, 502, 503, 504}
 	throughEveryShape(t, func(t *testing.T, s shape) {
 		onEveryStore(t, func(t *testing.T, store persistence.Store) {
 			api := s.newAPI(t, store, idempotent.Config{}, httpguard.Config{})

@@ -554,7 +554,7 @@ func TestEveryRefusalIsAProblemDocument(t *testing.T) {
 			status: 503, retryAfter: "1"},
 		"store refuses": {acquire: fault(false), request: key("a", ""), status: 503},
 		"no time left":  {request: key("a", ""), deadline: -time.Second, status: 503, retryAfter: "1"},
-		"not recorded":  {complete: fault(true), request: key("a", ""), status: 503, runs: 1},
+		"not recorded":  {complete: fault(true), request: key("a", ""), status: 409, runs: 1},
 		"lease lost": {complete: persistence.ErrLeaseLost, request: key("a", ""),
 			status: 409, retryAfter: "1", runs: 1},
 		"response not kept": {request: key("a", ""), status: 409, runs: 1,

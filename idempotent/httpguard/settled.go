@@ -5,20 +5,24 @@ import "net/http"
 // Settled is the default policy of [Config]: which responses are recorded and
 // replayed.
 //
-// Successes and redirects are: what they report has happened. Of the client
-// errors those are that the same request would get again whenever it is sent,
-// such as 400, 402 (a card declined), 404 and 422. Not settled are those that
-// depend on who asks (401, 403, 407), on header fields that are not compared (406,
-// 412, 428), or on the moment (408, 409, 421, 423, 424, 425, 426, 429), no
-// server error, and nothing that is no response at all.
+// Successes and redirects are: what they report has happened. Of the client errors
+// those are by which a server judges what the guard compares, method, path, query and
+// content, so that the same request would get the same again: 400, 402 (a card
+// declined), 404, 405, 410, 413, 414, 422 and 451. Nothing else is. That leaves out what
+// depends on who asks (401, 403, 407), on header fields, which are not compared (304,
+// 406, 411, 412, 415, 416, 417, 428, 431), or on the moment (408, 409, 421, 423, 424,
+// 425, 426, 429), the codes that are not registered, such as 499 for a client that has
+// gone, server errors, and what is no response at all. A client error has done nothing,
+// so that there is no harm in a retry that runs.
 func Settled(status int) bool {
 	switch status {
-	case http.StatusUnauthorized, http.StatusForbidden, http.StatusProxyAuthRequired,
-		http.StatusNotAcceptable, http.StatusPreconditionFailed, http.StatusPreconditionRequired,
-		http.StatusRequestTimeout, http.StatusConflict, http.StatusMisdirectedRequest, http.StatusLocked,
-		http.StatusFailedDependency, http.StatusTooEarly, http.StatusUpgradeRequired, http.StatusTooManyRequests:
+	case http.StatusNotModified:
 		return false
+	case http.StatusBadRequest, http.StatusPaymentRequired, http.StatusNotFound, http.StatusMethodNotAllowed,
+		http.StatusGone, http.StatusRequestEntityTooLarge, http.StatusRequestURITooLong,
+		http.StatusUnprocessableEntity, http.StatusUnavailableForLegalReasons:
+		return true
 	default:
-		return 200 <= status && status <= 499
+		return 200 <= status && status <= 399
 	}
 }
