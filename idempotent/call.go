@@ -29,12 +29,13 @@ func CallFrom(ctx context.Context) (Call, bool) {
 }
 
 func withCall(ctx context.Context, operation string, r persistence.Record) context.Context {
-	return context.WithValue(ctx, callKey{}, Call{Operation: operation, Key: r.Key, Attempt: r.Attempt})
+	return context.WithValue(withoutObserver(ctx), callKey{}, Call{Operation: operation, Key: r.Key, Attempt: r.Attempt})
 }
 
 // withoutCall hides the call of a guard further out from a function that runs
 // unprotected.
 func withoutCall(ctx context.Context) context.Context {
+	ctx = withoutObserver(ctx)
 	if _, guarded := CallFrom(ctx); !guarded {
 		return ctx
 	}

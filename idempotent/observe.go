@@ -65,7 +65,28 @@ func (k EventKind) level() slog.Level {
 	}
 }
 
-// report tells the observer and the logger.
+type observerKey struct{}
+
+// WithObserver returns a context in which one guarded call tells observe its events,
+// on the goroutine of the call and after Config.Observe. Calls that the guarded
+// function makes in turn are not among them.
+//
+// It is for adapters: the function's own error comes out unchanged, and only the
+// events tell what became of its record. A permanent failure is recorded if the last
+// event is Executed or Replayed.
+func WithObserver(ctx context.Context, observe func(context.Context, Event)) context.Context {
+	return context.WithValue(ctx, observerKey{}, observe)
+}
+
+// withoutObserver is for the guarded function, whose own calls are not the observed one.
+func withoutObserver(ctx context.Context) context.Context {
+	if ctx.Value(observerKey{}) == nil {
+		return ctx
+	}
+	return context.WithValue(ctx, observerKey{}, nil)
+}
+
+// report tells the observers and the logger.
 func (g *Guard) report(ctx context.Context, e Event) {
 	e.Operation = g.config.Operation
 	if level := e.Kind.level(); g.config.Logger.Enabled(ctx, level) {
@@ -83,5 +104,8 @@ func (g *Guard) report(ctx context.Context, e Event) {
 	}
 	if g.config.Observe != nil {
 		g.config.Observe(ctx, e)
+	}
+	if observe, ok := ctx.Value(observerKey{}).(func(context.Context, Event)); ok && observe != nil {
+		observe(ctx, e)
 	}
 }

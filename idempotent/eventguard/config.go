@@ -63,8 +63,8 @@ const (
 	// until the source gives it up, and people find it in the dead-letter queue.
 	// In a FIFO queue or a stream it holds up what is behind it until then.
 	FailPermanent PermanentFailure = iota
-	// AcknowledgePermanent counts it as done. Nothing but the log and the record
-	// then tells of it.
+	// AcknowledgePermanent counts it as done, once it is recorded. Nothing but the log
+	// and the record then tells of it. A failure that could not be recorded comes back.
 	AcknowledgePermanent
 )
 

@@ -61,22 +61,37 @@ func (p processor) settle(ctx context.Context, r record, run func(context.Contex
 	if r.err != nil {
 		return r.err
 	}
+	var last idempotent.EventKind
 	ran := false
+	observed := idempotent.WithObserver(ctx, func(_ context.Context, e idempotent.Event) { last = e.Kind })
 	// Whatever result an operation has stored, a raw message can hold it.
-	_, err := idempotent.DoAs(ctx, p.guard, r.identity, func(ctx context.Context) (json.RawMessage, error) {
+	_, err := idempotent.DoAs(observed, p.guard, r.identity, func(ctx context.Context) (json.RawMessage, error) {
 		ran = true
 		return nil, run(ctx)
 	})
 	switch {
 	case !ran && errors.Is(err, idempotent.ErrResultNotStored):
 		return nil
-	case errors.Is(err, idempotent.ErrPermanent) && p.config.OnPermanent == AcknowledgePermanent:
+	case p.config.OnPermanent == AcknowledgePermanent && permanent(err) && final(last):
 		p.config.Logger.LogAttrs(ctx, slog.LevelWarn, "idempotency: acknowledged a permanent failure",
 			slog.String("record", r.id), slog.Any("error", err))
 		return nil
 	default:
 		return err
 	}
+}
+
+// permanent tells whether the engine takes an error for a permanent failure.
+func permanent(err error) bool {
+	failure, ok := errors.AsType[*idempotent.PermanentError](err)
+	return ok && failure != nil
+}
+
+// final tells whether nothing but what is recorded can become of a call whose last
+// event that is; or whether there is to be no record. A failure whose record was
+// lost or not written comes back: somebody else may be running it.
+func final(last idempotent.EventKind) bool {
+	return last == idempotent.Executed || last == idempotent.Replayed || last == idempotent.Unprotected
 }
 
 // contain runs fn so that neither its panic nor the end of its goroutine takes

@@ -600,3 +600,104 @@ func fieldsOf(err error) []string {
 	}
 	return fields
 }
+
+// troubled is a store whose requests may be slow, hang or fail.
+type troubled struct {
+	persistence.Store
+	acquiring time.Duration // for how long Acquire takes longer
+	complete  func(context.Context) error
+}
+
+func (s *troubled) Acquire(ctx context.Context, c persistence.Claim) (persistence.Record, error) {
+	time.Sleep(s.acquiring) // virtual
+	return s.Store.Acquire(ctx, c)
+}
+
+func (s *troubled) Complete(ctx context.Context, l persistence.Lease, o persistence.Outcome) error {
+	if s.complete != nil {
+		if err := s.complete(ctx); err != nil {
+			return err
+		}
+	}
+	return s.Store.Complete(ctx, l, o)
+}
+
+// A run whose outcome is not in the store is never done: neither its success nor, where
+// permanent ones are acknowledged, its failure.
+func TestWhatIsNotRecordedComesBack(t *testing.T) {
+	outcomes := map[string]error{
+		"a success":           nil,
+		"a permanent failure": idempotent.Permanent(errors.New("declined")),
+		"a wrapped one":       fmt.Errorf("bank: %w", idempotent.Permanent(errors.New("declined"))),
+	}
+	stores := map[string]error{
+		"the lease is lost":     persistence.ErrLeaseLost,
+		"the store has failed":  errors.New("throttled"),
+		"nothing goes wrong":    nil,
+		"the outcome is unsent": context.DeadlineExceeded,
+	}
+	for outcome, failure := range outcomes {
+		for trouble, err := range stores {
+			t.Run(outcome+"/"+trouble, func(t *testing.T) {
+				store := &troubled{Store: persistence.NewMemory(), complete: func(context.Context) error { return err }}
+				guard := newGuard(t, store, idempotent.Config{Key: byOrderID})
+				handle := consumer(t, guard, eventguard.Config{OnPermanent: eventguard.AcknowledgePermanent}, func(context.Context, order, events.SQSMessage) error {
+					return failure
+				})
+				var want []string
+				if err != nil {
+					want = []string{"m1"}
+				}
+				got, err := handle(t.Context(), batch(message("m1", body("o1"))))
+				wantFailed(t, got, err, want...)
+			})
+		}
+	}
+}
+
+// As above, with nobody but the clock and another environment at fault.
+func TestAPermanentFailureAfterATakeoverComesBack(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store := persistence.NewMemory()
+		guard := newGuard(t, store, idempotent.Config{Key: byOrderID, Lease: 10 * time.Second})
+		handle := consumer(t, guard, eventguard.Config{OnPermanent: eventguard.AcknowledgePermanent}, func(context.Context, order, events.SQSMessage) error {
+			time.Sleep(12 * time.Second) // virtual; longer than the lease
+			now := time.Now()
+			claim := persistence.Claim{Key: orderKey("o1"), Owner: "other", Now: now, LeaseUntil: now.Add(time.Minute), ExpiresAt: now.Add(time.Hour)}
+			if r, err := store.Acquire(context.Background(), claim); err != nil || r.Owner != "other" {
+				t.Fatal(r, err)
+			}
+			return idempotent.Permanent(errors.New("declined"))
+		})
+		got, err := handle(t.Context(), batch(message("m1", body("o1"))))
+		wantFailed(t, got, err, "m1")
+	})
+}
+
+// Only what the engine records is acknowledged: it records no bare sentinel.
+func TestABareSentinelIsNoPermanentFailure(t *testing.T) {
+	for name, disabled := range map[string]string{"guarded": "", "unprotected": "1"} {
+		t.Run(name, func(t *testing.T) {
+			t.Setenv("IDEMPOTENCY_DISABLED", disabled)
+			store := persistence.NewMemory()
+			handle := consumer(t, newGuard(t, store, idempotent.Config{Key: byOrderID}), eventguard.Config{OnPermanent: eventguard.AcknowledgePermanent}, func(context.Context, order, events.SQSMessage) error {
+				return fmt.Errorf("bank: %w", idempotent.ErrPermanent)
+			})
+			got, err := handle(t.Context(), batch(message("m1", body("o1"))))
+			wantFailed(t, got, err, "m1")
+			if n := len(store.Records()); n != 0 {
+				t.Errorf("%d records", n)
+			}
+		})
+	}
+}
+
+// A permanent failure without a record is as final as a success without one.
+func TestAnUnprotectedPermanentFailureIsAcknowledged(t *testing.T) {
+	t.Setenv("IDEMPOTENCY_DISABLED", "1")
+	handle := consumer(t, newGuard(t, persistence.NewMemory(), idempotent.Config{Key: byOrderID}), eventguard.Config{OnPermanent: eventguard.AcknowledgePermanent}, func(context.Context, order, events.SQSMessage) error {
+		return idempotent.Permanent(errors.New("declined"))
+	})
+	got, err := handle(t.Context(), batch(message("m1", body("o1"))))
+	wantFailed(t, got, err)
+}
