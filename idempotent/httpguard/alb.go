@@ -17,13 +17,15 @@ func (a *API) ALB(fn func(context.Context, events.ALBTargetGroupRequest) (events
 var alb = shape[events.ALBTargetGroupRequest, events.ALBTargetGroupResponse]{
 	read: func(e events.ALBTargetGroupRequest) (*Request, error) {
 		body, err := decodeBody(e.Body, e.IsBase64Encoded)
+		query := readParameters(e.QueryStringParameters, e.MultiValueQueryStringParameters)
 		return &Request{
-			Method: e.HTTPMethod,
-			Path:   e.Path,
-			Query:  unescapeParameters(readParameters(e.QueryStringParameters, e.MultiValueQueryStringParameters)),
-			Header: readHeader(e.Headers, e.MultiValueHeaders),
-			Body:   body,
-			Event:  e,
+			Method:   e.HTTPMethod,
+			Path:     e.Path,
+			Query:    unescapeParameters(query),
+			rawQuery: undecoded(rawParameters(query)),
+			Header:   readHeader(e.Headers, e.MultiValueHeaders),
+			Body:     body,
+			Event:    e,
 		}, err
 	},
 	record: func(r events.ALBTargetGroupResponse) response {

@@ -32,9 +32,10 @@
 // the query's names does not matter, nor base64 of the transport, nor, where the
 // content type is JSON or missing, how the JSON is spelt. Other bodies are compared by
 // their bytes, so a form with files must be sent with the same boundary again. No
-// header is compared, the content type included. [Config].Compare selects less. Paths are taken as they come: the
-// same request through another domain or stage may have another one, and is then
-// refused rather than replayed.
+// header is compared, the content type included. [Config].Compare selects less. A query
+// that has a semicolon, or escapes that can't be decoded, is compared as it is spelt.
+// Paths are taken as they come: the same request through another domain or stage may
+// have another one, and is then refused rather than replayed.
 //
 // With the guards switched off by the environment (see package idempotent) nothing is
 // refused for its key or caller, so an API runs locally without its authorizer.
@@ -71,7 +72,7 @@
 //	409     the first died, and the guard refuses to run again
 //	413     the body is larger than Config.MaxBody
 //	422     the key came with another request (409 by choice)
-//	500     a stored response can't be read, a scope has failed, or the wrapper is another shape's
+//	500     a stored response can't be read, a scope has failed, or the wrapping is wrong
 //	503     nothing was done: the store has failed, no time is left  1, unless it is hopeless
 //
 // A 409 without Retry-After is not for repeating. The one for a try that was carried

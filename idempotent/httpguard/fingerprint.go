@@ -33,6 +33,9 @@ func (c *Config) fingerprint(r *Request) string {
 	kind, content := c.contentOf(r)
 	d.text(kind)
 	d.text(content)
+	if r.rawQuery != "" { // at the end, so that all other requests keep the digest that they had before it was compared
+		d.text(r.rawQuery)
+	}
 	return hex.EncodeToString(d.sum.Sum(nil))
 }
 

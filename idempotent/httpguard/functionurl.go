@@ -17,13 +17,14 @@ var functionURL = shape[events.LambdaFunctionURLRequest, events.LambdaFunctionUR
 	read: func(e events.LambdaFunctionURLRequest) (*Request, error) {
 		body, err := decodeBody(e.Body, e.IsBase64Encoded)
 		return &Request{
-			Method: e.RequestContext.HTTP.Method,
-			Path:   e.RawPath,
-			Query:  parseQuery(e.RawQueryString),
-			Header: readHeader(e.Headers, nil),
-			Body:   body,
-			Caller: functionURLCaller(e.RequestContext.Authorizer),
-			Event:  e,
+			Method:   e.RequestContext.HTTP.Method,
+			Path:     e.RawPath,
+			Query:    parseQuery(e.RawQueryString),
+			rawQuery: undecoded(e.RawQueryString),
+			Header:   readHeader(e.Headers, nil),
+			Body:     body,
+			Caller:   functionURLCaller(e.RequestContext.Authorizer),
+			Event:    e,
 		}, err
 	},
 	record: func(r events.LambdaFunctionURLResponse) response {

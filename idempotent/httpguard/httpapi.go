@@ -17,13 +17,14 @@ var httpAPI = shape[events.APIGatewayV2HTTPRequest, events.APIGatewayV2HTTPRespo
 	read: func(e events.APIGatewayV2HTTPRequest) (*Request, error) {
 		body, err := decodeBody(e.Body, e.IsBase64Encoded)
 		return &Request{
-			Method: e.RequestContext.HTTP.Method,
-			Path:   e.RawPath,
-			Query:  parseQuery(e.RawQueryString),
-			Header: readHeader(e.Headers, nil),
-			Body:   body,
-			Caller: httpAPICaller(e.RequestContext.Authorizer),
-			Event:  e,
+			Method:   e.RequestContext.HTTP.Method,
+			Path:     e.RawPath,
+			Query:    parseQuery(e.RawQueryString),
+			rawQuery: undecoded(e.RawQueryString),
+			Header:   readHeader(e.Headers, nil),
+			Body:     body,
+			Caller:   httpAPICaller(e.RequestContext.Authorizer),
+			Event:    e,
 		}, err
 	},
 	// Format 2.0 has no multi-value headers, whatever the type has: they are sent by

@@ -8,6 +8,7 @@ import (
 	"io"
 	"maps"
 	"net/http"
+	"net/url"
 
 	"github.com/aws/aws-lambda-go/lambdaurl"
 )
@@ -16,7 +17,9 @@ import (
 // a developer's machine. The handler finds the guarded call in its request's
 // context.
 //
-// The request's body is read before the handler runs. The response is held back
+// The request's body is read before the handler runs. What reads it in front of the
+// guard, as FormValue does, must put it back: a body that is gone can't be compared,
+// and the request is answered with 500. The response is held back
 // until it is recorded; see the package documentation for handlers that flush, and
 // for every way in which a handler may end. It panics for a nil handler.
 func (a *API) Middleware(next http.Handler) http.Handler {
@@ -66,11 +69,12 @@ func (a *API) serveHTTP(w http.ResponseWriter, r *http.Request, next http.Handle
 // readHTTP reads the request, and its body up to the limit.
 func (a *API) readHTTP(w http.ResponseWriter, r *http.Request) (*Request, error) {
 	request := &Request{
-		Method: r.Method,
-		Path:   r.URL.EscapedPath(),
-		Query:  parseQuery(r.URL.RawQuery),
-		Header: r.Header,
-		Event:  r,
+		Method:   r.Method,
+		Path:     requestedPath(r),
+		Query:    parseQuery(r.URL.RawQuery),
+		rawQuery: undecoded(r.URL.RawQuery),
+		Header:   r.Header,
+		Event:    r,
 	}
 	if event, ok := lambdaurl.RequestFromContext(r.Context()); ok {
 		request.Caller = functionURLCaller(event.RequestContext.Authorizer)
@@ -85,8 +89,29 @@ func (a *API) readHTTP(w http.ResponseWriter, r *http.Request) (*Request, error)
 			return nil, errBody
 		}
 	}
+	if isTaken(r, body.Bytes()) {
+		return nil, errTaken
+	}
 	request.Body = body.Bytes()
 	return request, nil
+}
+
+// requestedPath returns the path that the client has asked for: handlers in front may
+// have cut the URL's, and what they have cut may be all that tells two requests apart.
+func requestedPath(r *http.Request) string {
+	if event, ok := lambdaurl.RequestFromContext(r.Context()); ok {
+		return event.RawPath
+	}
+	if requested, err := url.ParseRequestURI(r.RequestURI); err == nil {
+		return requested.EscapedPath()
+	}
+	return r.URL.EscapedPath() // of a request that no server has received
+}
+
+// isTaken tells whether somebody in front has read the content of a request, so that
+// there is nothing left of it.
+func isTaken(r *http.Request, content []byte) bool {
+	return len(content) == 0 && (r.ContentLength > 0 || len(r.PostForm) > 0 || r.MultipartForm != nil)
 }
 
 // writeHTTP writes a response that is not the handler's.

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"log"
+	"log/slog"
 	"net"
 	"net/http"
 	"net/http/httptest"
@@ -18,6 +19,8 @@ import (
 	"sync"
 	"testing"
 	"time"
+
+	"github.com/aws/aws-lambda-go/lambdaurl"
 
 	"github.com/ikkai-go/idempotency/idempotent"
 	"github.com/ikkai-go/idempotency/idempotent/httpguard"
@@ -679,6 +682,95 @@ func TestRequestBodies(t *testing.T) {
 }
 
 // A body that breaks off is no request: nothing runs.
+// A body that somebody in front has read would be compared as an empty one.
+func TestABodyThatIsGoneIsNotComparedAsEmpty(t *testing.T) {
+	const form = "application/x-www-form-urlencoded"
+	multipart := "--b\r\nContent-Disposition: form-data; name=\"amount\"\r\n\r\n1\r\n--b--\r\n"
+	for name, test := range map[string]struct {
+		contentType, body string
+		length            int64 // where the request does not say it
+		inFront           func(*http.Request)
+		status            int
+	}{
+		"a form":                     {contentType: form, body: "amount=1", inFront: func(r *http.Request) { r.FormValue("csrf") }, status: 500},
+		"a form of unknown length":   {contentType: form, body: "amount=1", length: -1, inFront: func(r *http.Request) { r.FormValue("csrf") }, status: 500},
+		"a form with files":          {contentType: "multipart/form-data; boundary=b", body: multipart, length: -1, inFront: func(r *http.Request) { r.FormValue("csrf") }, status: 500},
+		"anything":                   {contentType: "application/json", body: "{}", inFront: func(r *http.Request) { io.Copy(io.Discard, r.Body) }, status: 500},
+		"a form that was not read":   {contentType: form, body: "amount=1", inFront: func(r *http.Request) { r.URL.Query() }, status: 201},
+		"JSON asked for a parameter": {contentType: "application/json", body: "{}", inFront: func(r *http.Request) { r.FormValue("csrf") }, status: 201},
+		"no body":                    {contentType: form, inFront: func(r *http.Request) { r.FormValue("csrf") }, status: 201},
+		"a form that was put back": {contentType: form, body: "amount=1", status: 201, inFront: func(r *http.Request) {
+			content, _ := io.ReadAll(r.Body)
+			r.Body = io.NopCloser(bytes.NewReader(content))
+			r.FormValue("csrf")
+			r.Body = io.NopCloser(bytes.NewReader(content))
+		}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			runs := 0
+			var logged bytes.Buffer
+			api := shapes[0].newAPI(t, persistence.NewMemory(), idempotent.Config{}, httpguard.Config{
+				Scope: httpguard.Unscoped(), Logger: slog.New(slog.NewTextHandler(&logged, nil)),
+			})
+			guarded := api.Middleware(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+				runs++
+				w.WriteHeader(http.StatusCreated)
+			}))
+			r := key("a", test.body).httpRequest(t.Context())
+			r.Header.Set("Content-Type", test.contentType)
+			if test.length != 0 {
+				r.ContentLength = test.length
+			}
+			test.inFront(r)
+			w := httptest.NewRecorder()
+			guarded.ServeHTTP(w, r)
+			refused := test.status == http.StatusInternalServerError
+			if w.Code != test.status || (runs == 0) != refused || strings.Contains(logged.String(), "before the request came to the guard") != refused {
+				t.Errorf("%d after %d runs; logged %q", w.Code, runs, logged.String())
+			}
+		})
+	}
+}
+
+// What handlers in front cut from the path may be all that tells two requests apart.
+func TestTheSamePathOfTwoMountsIsTwoPaths(t *testing.T) {
+	s := newSite(t, httpguard.Config{}, func(w http.ResponseWriter, r *http.Request) { io.WriteString(w, r.URL.Path) })
+	guarded := s.Config.Handler
+	mounts := http.NewServeMux()
+	mounts.Handle("/eu/", http.StripPrefix("/eu", guarded))
+	mounts.Handle("/us/", http.StripPrefix("/us", guarded))
+	guardedURL := lambdaurl.Wrap(mounts)
+	s.Config.Handler = mounts
+	for _, step := range []struct {
+		path   string
+		status int
+	}{{"/eu/payments", 200}, {"/eu/payments", 200}, {"/us/payments", 422}} {
+		r, err := http.NewRequestWithContext(t.Context(), http.MethodPost, s.URL+step.path, http.NoBody)
+		if err != nil {
+			t.Fatal(err)
+		}
+		r.Header.Set("Idempotency-Key", "a")
+		response, err := s.Client().Do(r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		response.Body.Close()
+		behind := key("b", "").withDefaults()
+		behind.path = step.path
+		event := urlEvent(behind)
+		streamed, err := guardedURL(t.Context(), &event)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := io.Copy(io.Discard, streamed.Body); err != nil {
+			t.Fatal(err)
+		}
+		if response.StatusCode != step.status || streamed.StatusCode != step.status {
+			t.Errorf("%s: %d, and %d behind lambdaurl", step.path, response.StatusCode, streamed.StatusCode)
+		}
+	}
+}
+
 func TestABrokenRequestBodyDoesNotRun(t *testing.T) {
 	s := newSite(t, httpguard.Config{}, func(http.ResponseWriter, *http.Request) { t.Error("it has run") })
 	conn, err := net.Dial("tcp", s.Listener.Addr().String())

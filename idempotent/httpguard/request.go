@@ -14,12 +14,17 @@ import (
 // must not be changed.
 type Request struct {
 	Method string
-	// Path is as the event has it: with the stage where an HTTP API has a named
-	// one, with the base path of a custom domain, without the stage in a REST API. Of a
-	// net/http request it is the escaped path.
+	// Path is as the event has it, in path or rawPath. Whether the stage, or the path by
+	// which a custom domain maps the API, is part of it depends on the kind of API; one
+	// function behind several mappings needs one guard for each, or a scope that
+	// tells them apart. Of a net/http request it is the escaped path as it was
+	// requested, whatever http.StripPrefix has made of it since.
 	Path string
-	// Query has the decoded parameters, with all values in their order.
+	// Query has the decoded parameters, with all values in their order. What can't be
+	// decoded is as it is.
 	Query url.Values
+	// rawQuery is the query before it was decoded, where that has lost something.
+	rawQuery string
 	// Header has all values; names are in canonical form.
 	Header http.Header
 	// Body is the content, with base64 of the transport decoded.
@@ -52,6 +57,7 @@ type Caller struct {
 
 var (
 	errShape = errors.New("the event has no HTTP method; it is not of the shape that its wrapper is for")
+	errTaken = errors.New("the body was read, such as by ParseForm, before the request came to the guard; what reads it belongs behind the guard")
 	errBody  = errors.New("the body is not the base64 that the event says it is")
 )
 
@@ -97,8 +103,19 @@ func readParameters(single map[string]string, multi map[string][]string) url.Val
 	return query
 }
 
-// parseQuery reads a raw query. Unlike [url.ParseQuery] it loses nothing: what
-// can't be decoded is taken as it is, since requests that differ in it differ.
+// undecoded returns a raw query whose decoded parameters do not say all of it: one
+// with broken escapes, which look like decoded ones, or with a semicolon, which
+// separates parameters for some handlers and not for others. Of all others it returns
+// nothing.
+func undecoded(raw string) string {
+	if _, err := url.ParseQuery(raw); err != nil {
+		return raw
+	}
+	return ""
+}
+
+// parseQuery reads a raw query. Unlike [url.ParseQuery] it drops nothing: what can't
+// be decoded is taken as it is.
 func parseQuery(raw string) url.Values {
 	query := make(url.Values)
 	for pair := range strings.SplitSeq(raw, "&") {
@@ -110,6 +127,18 @@ func parseQuery(raw string) url.Values {
 		query[name] = append(query[name], unescape(value))
 	}
 	return query
+}
+
+// rawParameters is the query that a load balancer has made an event's parameters of,
+// but for the order of the names.
+func rawParameters(query url.Values) string {
+	var pairs []string
+	for _, name := range slices.Sorted(maps.Keys(query)) {
+		for _, value := range query[name] {
+			pairs = append(pairs, name+"="+value)
+		}
+	}
+	return strings.Join(pairs, "&")
 }
 
 // unescapeParameters decodes the parameters of a load balancer's event.
