@@ -43,11 +43,15 @@ func newProcessor(guard *idempotent.Guard, config Config, s source, missing bool
 // attempt runs a record of a batch, unless it is too late or was done before.
 // It returns nil where the source need not deliver the record again.
 func (p processor) attempt(ctx context.Context, w window, r record) error {
-	if w.closed() || ctx.Err() != nil {
-		return &idempotent.NotStartedError{Err: context.DeadlineExceeded}
+	if err := w.late(ctx); err != nil {
+		return err
 	}
 	return contain(func() error {
 		return p.settle(ctx, r, func(ctx context.Context) error {
+			// Acquiring takes its time, and waiting for another run more.
+			if err := w.late(ctx); err != nil {
+				return err // which releases the record
+			}
 			ctx, cancel := w.bound(ctx)
 			defer cancel()
 			return r.run(ctx)

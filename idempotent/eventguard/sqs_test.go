@@ -373,6 +373,55 @@ func TestWhatThereIsNoTimeForComesBackUnacquired(t *testing.T) {
 	}
 }
 
+// Between its first look at the clock and fn a record is acquired, and perhaps waits
+// for another run.
+func TestWhatIsAcquiredTooLateIsReleasedAndNotRun(t *testing.T) {
+	tests := map[string]struct {
+		timeout, acquiring, first time.Duration // first is how long o1 runs
+		config                    eventguard.Config
+		elsewhere                 time.Duration // until when another environment holds o2
+	}{
+		"after a wait":         {timeout: 30 * time.Second, first: 15 * time.Second, config: eventguard.Config{Reserve: 10 * time.Second}, elsewhere: 21 * time.Second},
+		"after a slow request": {timeout: 10 * time.Second, acquiring: 500 * time.Millisecond, first: 8300 * time.Millisecond, config: eventguard.Config{Reserve: time.Second}},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				ctx, cancel := context.WithTimeout(t.Context(), test.timeout)
+				defer cancel()
+				memory := persistence.NewMemory()
+				if now := time.Now(); test.elsewhere > 0 {
+					claim := persistence.Claim{Key: orderKey("o2"), Owner: "other", Now: now, LeaseUntil: now.Add(test.elsewhere), ExpiresAt: now.Add(time.Hour)}
+					if _, err := memory.Acquire(ctx, claim); err != nil {
+						t.Fatal(err)
+					}
+				}
+				store := &troubled{Store: memory, acquiring: test.acquiring}
+				guard := newGuard(t, store, idempotent.Config{Key: byOrderID, Wait: 7 * time.Second})
+				var l ledger
+				handle := consumer(t, guard, test.config, func(ctx context.Context, o order, m events.SQSMessage) error {
+					if ctx.Err() != nil {
+						t.Errorf("%s is started with a context that is over", o.ID)
+					}
+					time.Sleep(test.first) // virtual
+					return l.place(ctx, o, m)
+				})
+				got, err := handle(ctx, batch(message("m1", body("o1")), message("m2", body("o2"))))
+				wantFailed(t, got, err, "m2")
+				l.want(t, "o1")
+				if ctx.Err() != nil {
+					t.Error("answered too late, Lambda has killed the function")
+				}
+				for _, r := range memory.Records() {
+					if r.LeaseLive(time.Now()) {
+						t.Errorf("%s is still held", r.Key)
+					}
+				}
+			})
+		})
+	}
+}
+
 // The lease of a run is tied to when Lambda kills it, not to when its context ends.
 func TestARunThatIgnoresItsContextKeepsItsLease(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

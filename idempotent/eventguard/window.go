@@ -3,6 +3,8 @@ package eventguard
 import (
 	"context"
 	"time"
+
+	"github.com/ikkai-go/idempotency/idempotent"
 )
 
 // window is the time in which the records of a batch run. Zero times are no limit.
@@ -33,9 +35,18 @@ func (c Config) window(ctx context.Context) window {
 	return window{lastStart: deadline.Add(-reserve), end: deadline.Add(-answer)}
 }
 
-// closed tells whether it is too late to start a record.
-func (w window) closed() bool {
-	return !w.lastStart.IsZero() && !wallClock().Before(w.lastStart)
+// late says that it is too late to start a record, if it is. The clock is read each
+// time: the timer of a frozen environment's context need not have fired.
+func (w window) late(ctx context.Context) error {
+	err := ctx.Err()
+	if err == nil && !w.lastStart.IsZero() && !wallClock().Before(w.lastStart) {
+		err = context.DeadlineExceeded
+	}
+	if err == nil {
+		return nil
+	}
+	call, _ := idempotent.CallFrom(ctx)
+	return &idempotent.NotStartedError{Key: call.Key, Err: err}
 }
 
 // bound is the context of a function. The lease is not bound by it: a function
