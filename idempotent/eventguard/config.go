@@ -34,7 +34,8 @@ type Config struct {
 	// be started: about as long as the slowest takes. Later ones are reported as
 	// failed, so that they come back, instead of being killed in mid-run. Defaults
 	// to 2 seconds; never more than a fifth (by default) or a half of the time that
-	// there is when the batch arrives. For queues and streams.
+	// there is when the batch arrives. A record that got so late while it was being
+	// acquired, or waited for another run, is released again. For queues and streams.
 	Reserve time.Duration
 
 	// Logger gets every record that failed, with its error; never a payload.
@@ -51,7 +52,10 @@ const (
 	// lost.
 	ReportItems Failures = iota
 	// FailBatch answers with *BatchError, and the whole batch comes back. That
-	// needs no setting of the mapping; records that are done are replays then.
+	// needs no setting of the mapping; records that are done are replays then. But
+	// each of them counts up with every failure beside it, and may end in the
+	// dead-letter queue although it is done. Redriven from there it has a new id:
+	// name a Key, by which it is a replay still.
 	FailBatch
 )
 
@@ -61,7 +65,9 @@ type PermanentFailure int
 const (
 	// FailPermanent reports it as failed. It comes back, without running again,
 	// until the source gives it up, and people find it in the dead-letter queue.
-	// In a FIFO queue or a stream it holds up what is behind it until then.
+	// In a FIFO queue or a stream it holds up what is behind it until then. In a FIFO
+	// queue that comes back with it, counts up with it, and may follow it into the
+	// dead-letter queue without having run: see "Poison in a FIFO queue".
 	FailPermanent PermanentFailure = iota
 	// AcknowledgePermanent counts it as done, once it is recorded. Nothing but the log
 	// and the record then tells of it. A failure that could not be recorded comes back.

@@ -40,6 +40,10 @@
 //	store failed, lease lost, outcome unknown           failed
 //	no time left, or held back behind a failure         failed, and not acquired
 //
+// A permanent failure is done, where that is the choice, only once it is recorded:
+// after a lost lease or a failed write it comes back. (Where the guard runs a request
+// unprotected there is to be no record, and its outcome counts as it is.)
+//
 // A record is never reported as done that is not. The answer of a batch names each
 // failure once and is [] without one; errors go to Config.Logger. Where a failed
 // record has no id to be named by, the whole batch fails ([*BatchError]): what is done
@@ -72,6 +76,29 @@
 // makes new message ids) or replays an archive. An outcome that has expired is run
 // again.
 //
+// The record of the last run must be settled, and the batch answered, before Lambda
+// kills the function, or all of the batch comes back. fn's context ends a second (in
+// short timeouts, a tenth) before that, and settling takes the guard's StoreTimeout
+// at the worst. So let StoreTimeout be shorter than Reserve, and Reserve as long as the
+// slowest run and StoreTimeout together; where fn runs until its context ends, let it
+// be shorter than that second.
+//
+// # Poison in a FIFO queue
+//
+// Messages that are held back are delivered all the same, each time together with the
+// failure before them, and SQS counts that. So what is behind a poison message in its
+// batch reaches maxReceiveCount when the poison does, and goes to the dead-letter
+// queue without having run once. What was sent after them then runs: it has overtaken
+// them. Nothing is lost, and no guard can help it: order is kept up to the dead-letter
+// queue only. What helps:
+//
+//   - fn returns [idempotent.Permanent] for what will never succeed, and OnPermanent is
+//     [AcknowledgePermanent]: the group goes on at once. Somebody must read the log.
+//   - a high maxReceiveCount (SQS takes up to 1000), where failures pass by themselves.
+//   - a BatchSize of 1, where a group may wait but not be given up in part.
+//   - a redrive after an alarm on the dead-letter queue. It runs what never ran, after
+//     what has overtaken it: fn must be able to bear that, or have a version to go by.
+//
 // # What shows it
 //
 //	requirement                                      test
@@ -81,9 +108,11 @@
 //	in progress elsewhere is failed                  TestWhatCountsAsDone, TestAKilledRunIsNeverAcknowledged
 //	keys: by the body, by the message, by neither    TestReport54IdentityIsStableAcrossDeliveries
 //	equal requests in one batch run once             TestEqualRequestsOfABatchRunOnce
-//	bounded concurrency, inside the deadline         TestMessagesRunAtTheSameTimeUpToTheBound, TestWhatThereIsNoTimeForComesBackUnacquired
+//	bounded concurrency, inside the deadline         TestMessagesRunAtTheSameTimeUpToTheBound, TestWhatThereIsNoTimeForComesBackUnacquired, TestWhatIsAcquiredTooLateIsReleasedAndNotRun
 //	a panic fails its record only                    TestAPanicFailsItsMessageOnly
+//	not recorded is not done                         TestWhatIsNotRecordedComesBack, TestAPermanentFailureAfterATakeoverComesBack
 //	order within a group, other groups go on         TestAFailureHoldsItsGroupOnly, TestNoQueueLosesAMessage
+//	poison takes its followers along, or not         TestPoisonTakesWhatItHoldsBackAlong
 //	lowest failed sequence number                    TestAShardStopsAtItsFirstFailure, TestNoShardLosesARecord
 //	ids for sending                                  TestIdsForSendingAreAcceptedAndDistinct
 //	envelopes, SNS, EventBridge                      TestEnvelopes, TestAsynchronousEventsRunOnce
