@@ -1,10 +1,6 @@
 package eventguard
 
 import (
-	"encoding/json"
-	"errors"
-	"fmt"
-
 	"github.com/aws/aws-lambda-go/events"
 )
 
@@ -32,15 +28,17 @@ func Body(message events.SQSMessage) (payload []byte, id string, err error) {
 // no notification is a *PayloadError.
 func SNSEnvelope(message events.SQSMessage) (payload []byte, id string, err error) {
 	var notification struct {
-		Type      string  `json:"Type"`
-		MessageID string  `json:"MessageId"`
-		Message   *string `json:"Message"`
+		Type, MessageID string
+		Message         *string
 	}
-	if err := json.Unmarshal([]byte(message.Body), &notification); err != nil {
-		return nil, "", &PayloadError{Err: fmt.Errorf("the body is no SNS notification: %w", err)}
+	err = exactly([]byte(message.Body), map[string]any{
+		"Type": &notification.Type, "MessageId": &notification.MessageID, "Message": &notification.Message,
+	})
+	if err != nil {
+		return nil, "", misfit("the body is no SNS notification", err)
 	}
 	if notification.Type != "Notification" || notification.MessageID == "" || notification.Message == nil {
-		return nil, "", &PayloadError{Err: errors.New("the body is no SNS notification; is raw message delivery on?")}
+		return nil, "", &PayloadError{Problem: "the body is no SNS notification; is raw message delivery on?"}
 	}
 	return []byte(*notification.Message), notification.MessageID, nil
 }

@@ -28,6 +28,15 @@
 // again: against that, name a Key. What belongs to a delivery (receipt handle, receive
 // count, time stamps) is part of neither.
 //
+// # What fn gets
+//
+// A payload is decoded into T by the rules of encoding/json, which matches names in any
+// case and takes the last of several. A Key knows names by one spelling. So that fn never
+// acts on another request than the one that is guarded, a payload fails whose objects
+// name a member twice, also in two spellings that differ only in case; and null, which
+// would leave T as it is. T may be a [json.RawMessage], which gets any payload as it is,
+// or have an UnmarshalJSON, which reads names by rules of its own.
+//
 // # What counts as done
 //
 //	outcome                                             the source is told
@@ -116,6 +125,8 @@
 //	lowest failed sequence number                    TestAShardStopsAtItsFirstFailure, TestNoShardLosesARecord
 //	ids for sending                                  TestIdsForSendingAreAcceptedAndDistinct
 //	envelopes, SNS, EventBridge                      TestEnvelopes, TestAsynchronousEventsRunOnce
+//	fn and the guard see the same request            TestFnAndKeySeeTheSameRequest, TestAnEventIsKnownByTheExactName
+//	no payload in the log                            TestTheLogHoldsNoPayload
 //
 // The two tests of queues and shards play random worlds in virtual time, with
 // failing handlers, a faulty DynamoDB and environments that are killed.

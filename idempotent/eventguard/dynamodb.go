@@ -3,7 +3,6 @@ package eventguard
 import (
 	"context"
 	"encoding/json"
-	"fmt"
 
 	"github.com/aws/aws-lambda-go/events"
 
@@ -37,7 +36,7 @@ func DynamoDB(guard *idempotent.Guard, config Config, fn func(context.Context, e
 func changeRecord(p processor, change events.DynamoDBEventRecord, fn func(context.Context, events.DynamoDBEventRecord) error) record {
 	payload, err := json.Marshal(change)
 	if err != nil {
-		return record{id: change.Change.SequenceNumber, err: &PayloadError{Err: fmt.Errorf("the record can't be encoded: %w", err)}}
+		return record{id: change.Change.SequenceNumber, err: misfit("the record can't be encoded", err)}
 	}
 	return record{
 		id:       change.Change.SequenceNumber,

@@ -1,8 +1,10 @@
 package eventguard
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
+	"strings"
 )
 
 // The sentinels of this package's errors, for errors.Is.
@@ -19,15 +21,31 @@ var (
 // another kind, or a payload that does not fit the function's type. The function
 // did not run.
 type PayloadError struct {
+	// Problem says what is wrong without quoting the payload: it is what gets logged.
+	Problem string
+	// Err is the cause, if there is one. Its text may quote the payload.
 	Err error
 }
 
-func (e *PayloadError) Error() string { return fmt.Sprintf("eventguard: unusable payload: %v", e.Err) }
+func (e *PayloadError) Error() string { return "eventguard: unusable payload: " + e.Problem }
+
+// misfit is the error of what can't be decoded.
+func misfit(what string, err error) *PayloadError {
+	problem := fmt.Sprintf("%s (%T)", what, err)
+	if wrong, ok := errors.AsType[*json.UnmarshalTypeError](err); ok {
+		kind, _, _ := strings.Cut(wrong.Value, " ") // the rest may be the value itself
+		problem = fmt.Sprintf("%s: JSON %s at byte %d is no Go %v", what, kind, wrong.Offset, wrong.Type)
+	}
+	if wrong, ok := errors.AsType[*json.SyntaxError](err); ok {
+		problem = fmt.Sprintf("%s: not valid JSON at byte %d", what, wrong.Offset)
+	}
+	return &PayloadError{Problem: problem, Err: err}
+}
 
 // Is reports whether target is [ErrPayload].
 func (e *PayloadError) Is(target error) bool { return target == ErrPayload }
 
-// Unwrap returns the cause.
+// Unwrap returns the cause; nil where there is none.
 func (e *PayloadError) Unwrap() error { return e.Err }
 
 // PanicError says that the function panicked for one record of a batch, or ended

@@ -3,8 +3,6 @@ package eventguard
 import (
 	"context"
 	"encoding/json"
-	"errors"
-	"fmt"
 	"time"
 
 	"github.com/ikkai-go/idempotency/idempotent"
@@ -63,16 +61,15 @@ func EventBridge[T any](guard *idempotent.Guard, config Config, fn func(context.
 
 // eventID returns the id of an EventBridge event.
 func eventID(event []byte) (string, error) {
-	var envelope struct {
-		ID         string `json:"id"`
-		DetailType string `json:"detail-type"`
-		Source     string `json:"source"`
-	}
-	if err := json.Unmarshal(event, &envelope); err != nil {
-		return "", &PayloadError{Err: fmt.Errorf("no EventBridge event: %w", err)}
+	var envelope struct{ ID, DetailType, Source string }
+	err := exactly(event, map[string]any{
+		"id": &envelope.ID, "detail-type": &envelope.DetailType, "source": &envelope.Source,
+	})
+	if err != nil {
+		return "", misfit("no EventBridge event", err)
 	}
 	if envelope.ID == "" || envelope.DetailType == "" || envelope.Source == "" {
-		return "", &PayloadError{Err: errors.New("no EventBridge event: id, source or detail-type is missing; is there an input transformer?")}
+		return "", &PayloadError{Problem: "no EventBridge event: id, source or detail-type is missing; is there an input transformer?"}
 	}
 	return envelope.ID, nil
 }

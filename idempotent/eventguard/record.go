@@ -117,17 +117,3 @@ func contain(fn func() error) error {
 	<-ended
 	return err
 }
-
-// decode returns the payload as the function takes it. A raw message is the
-// payload itself, whether it is JSON or not.
-func decode[T any](payload []byte) (T, error) {
-	var decoded T
-	if raw, ok := any(&decoded).(*json.RawMessage); ok {
-		*raw = payload
-		return decoded, nil
-	}
-	if err := json.Unmarshal(payload, &decoded); err != nil {
-		return decoded, &PayloadError{Err: err}
-	}
-	return decoded, nil
-}
