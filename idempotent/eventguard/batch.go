@@ -3,6 +3,7 @@ package eventguard
 import (
 	"context"
 	"errors"
+	"fmt"
 	"log/slog"
 
 	"github.com/ikkai-go/idempotency/idempotent"
@@ -26,7 +27,7 @@ func (p processor) failed(ctx context.Context, v verdicts) ([]string, error) {
 			continue
 		}
 		id := v.records[i].id
-		p.log(ctx, id, err)
+		p.logSafely(ctx, id, err)
 		failed = append(failed, FailedRecord{ID: id, Err: err})
 		if !named[id] {
 			named[id] = true
@@ -51,6 +52,19 @@ func items[Item ~struct {
 		answer = append(answer, Item{ItemIdentifier: id})
 	}
 	return answer
+}
+
+// logSafely logs a failure whose error may be of any kind: one whose methods panic
+// must not take the batch along.
+func (p processor) logSafely(ctx context.Context, id string, err error) {
+	odd := contain(func() error {
+		p.log(ctx, id, err)
+		return nil
+	})
+	if odd != nil {
+		p.config.Logger.LogAttrs(ctx, slog.LevelError, "idempotency: record failed",
+			slog.String("record", id), slog.String("error", fmt.Sprintf("a %T whose methods panic", err)))
+	}
 }
 
 // log tells why a record failed: the answer of the batch can't.

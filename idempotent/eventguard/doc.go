@@ -116,9 +116,9 @@
 //	which outcomes count as done                     TestWhatCountsAsDone
 //	in progress elsewhere is failed                  TestWhatCountsAsDone, TestAKilledRunIsNeverAcknowledged
 //	keys: by the body, by the message, by neither    TestReport54IdentityIsStableAcrossDeliveries
-//	equal requests in one batch run once             TestEqualRequestsOfABatchRunOnce
+//	equal requests in one batch run once             TestEqualRequestsOfABatchRunOnce, TestEqualRequestsOfTwoGroupsRunOnce
 //	bounded concurrency, inside the deadline         TestMessagesRunAtTheSameTimeUpToTheBound, TestWhatThereIsNoTimeForComesBackUnacquired, TestWhatIsAcquiredTooLateIsReleasedAndNotRun
-//	a panic fails its record only                    TestAPanicFailsItsMessageOnly
+//	a panic fails its record only                    TestAPanicFailsItsMessageOnly, TestAPanicOfContentFailsItsMessageOnly, TestAnErrorWhoseMethodsPanicFailsItsMessageOnly
 //	not recorded is not done                         TestWhatIsNotRecordedComesBack, TestAPermanentFailureAfterATakeoverComesBack
 //	order within a group, other groups go on         TestAFailureHoldsItsGroupOnly, TestNoQueueLosesAMessage
 //	poison takes its followers along, or not         TestPoisonTakesWhatItHoldsBackAlong

@@ -48,8 +48,8 @@ func (e *PayloadError) Is(target error) bool { return target == ErrPayload }
 // Unwrap returns the cause; nil where there is none.
 func (e *PayloadError) Unwrap() error { return e.Err }
 
-// PanicError says that the function panicked for one record of a batch, or ended
-// its goroutine. Its idempotency record is released.
+// PanicError says that the function, or Config.Content, panicked for one record of a
+// batch, or ended its goroutine. Its idempotency record is released.
 type PanicError struct {
 	// Value is what it panicked with; nil where the goroutine was ended.
 	Value any
@@ -76,8 +76,8 @@ func (e *PanicError) Unwrap() error {
 // BatchError fails a whole batch, which then comes back: by choice ([FailBatch]),
 // or because a failed record has no id to report it by.
 type BatchError struct {
-	// Failed are the records that failed, in the order of the batch. Those behind a
-	// failure of an ordered source are among them.
+	// Failed are the records that failed, in the order of the batch: of a FIFO queue
+	// with those held back, of a stream the first one only.
 	Failed []FailedRecord
 	// Records is how many the batch had.
 	Records int

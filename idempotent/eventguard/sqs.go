@@ -22,10 +22,11 @@ import (
 //
 // Requests are recognised by what the guard's Key selects from the payload, or,
 // without one, by the id that Config.Content finds. Messages of one batch that are
-// the same request run one after another, so that one is run and the others are
-// replays.
+// the same request run one after another, also those of different groups, so that one
+// is run and the others are replays.
 //
-// A panic in fn fails its message only, and is logged with its stack. The context
+// A panic in fn or in Config.Content fails its message only, and is logged with its
+// stack. The context
 // of fn ends a moment before the function's deadline, so that there is time to
 // answer; SQS waits for every fn that it has started.
 //
@@ -47,7 +48,12 @@ func SQS[T any](guard *idempotent.Guard, config Config, fn func(context.Context,
 }
 
 func messageRecord[T any](p processor, message events.SQSMessage, fn func(context.Context, T, events.SQSMessage) error) record {
-	payload, id, err := p.config.Content(message)
+	var payload []byte
+	var id string
+	err := contain(func() (err error) {
+		payload, id, err = p.config.Content(message)
+		return err
+	})
 	if err != nil {
 		return record{id: message.MessageId, err: err}
 	}
@@ -113,11 +119,12 @@ func (p processor) lanes(ctx context.Context, records []record, lanes []lane) ve
 		waiting <- l
 	}
 	close(waiting)
+	turns := turnsOf(records)
 	var workers sync.WaitGroup
 	for range min(p.config.Concurrency, len(lanes)) {
 		workers.Go(func() {
 			for l := range waiting {
-				p.lane(ctx, w, v, l)
+				p.lane(ctx, w, v, l, turns)
 			}
 		})
 	}
@@ -125,14 +132,29 @@ func (p processor) lanes(ctx context.Context, records []record, lanes []lane) ve
 	return v
 }
 
-func (p processor) lane(ctx context.Context, w window, v verdicts, l lane) {
+// turns has a lock for each request: two lanes of a FIFO queue may hold the same one,
+// and would turn each other away.
+type turns map[idempotent.Identity]chan struct{}
+
+func turnsOf(records []record) turns {
+	all := make(turns)
+	for _, r := range records {
+		all[r.identity] = make(chan struct{}, 1)
+	}
+	return all
+}
+
+func (p processor) lane(ctx context.Context, w window, v verdicts, l lane, turns turns) {
 	stopped := false
 	for _, i := range l.records {
 		if stopped {
 			v.errs[i] = ErrHeldBack
 			continue
 		}
+		turn := turns[v.records[i].identity]
+		turn <- struct{}{}
 		v.errs[i] = p.attempt(ctx, w, v.records[i])
+		<-turn
 		stopped = l.ordered && v.errs[i] != nil
 	}
 }

@@ -115,6 +115,7 @@ func TestWhatCountsAsDone(t *testing.T) {
 	declined := errors.New("declined")
 	tests := map[string]struct {
 		first  func(context.Context, *idempotent.Guard) error // what has happened to o1 before
+		guard  idempotent.Config
 		config eventguard.Config
 		fn     error // of the handler, where it runs
 		done   bool
@@ -147,6 +148,22 @@ func TestWhatCountsAsDone(t *testing.T) {
 				return err
 			},
 		},
+		"outcome unknown": {
+			first: func(ctx context.Context, g *idempotent.Guard) error {
+				// A run that dies: its goroutine goes on behind the end of its lease.
+				dying, cancel := context.WithTimeout(context.Background(), time.Second)
+				defer cancel()
+				go func() {
+					_, _ = idempotent.DoAs(dying, g, g.Identify([]byte(body("o1")), ""), func(context.Context) (string, error) {
+						<-ctx.Done()
+						return "", ctx.Err()
+					})
+				}()
+				time.Sleep(10 * time.Second) // virtual
+				return nil
+			},
+			guard: idempotent.Config{OnEndedLease: persistence.RefuseUnknown},
+		},
 		"a permanent failure":                            {fn: idempotent.Permanent(declined), runs: 1},
 		"a recorded permanent failure":                   {first: permanent(declined)},
 		"a permanent failure, acknowledged":              {fn: idempotent.Permanent(declined), runs: 1, done: true, config: eventguard.Config{OnPermanent: eventguard.AcknowledgePermanent}},
@@ -159,7 +176,8 @@ func TestWhatCountsAsDone(t *testing.T) {
 				synctest.Test(t, func(t *testing.T) {
 					ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 					defer cancel()
-					guard := newGuard(t, persistence.NewMemory(), idempotent.Config{Key: byOrderID, Fingerprint: idempotency.MustJMESPath("amount")})
+					test.guard.Key, test.guard.Fingerprint = byOrderID, idempotency.MustJMESPath("amount")
+					guard := newGuard(t, persistence.NewMemory(), test.guard)
 					if test.first != nil {
 						if err := test.first(ctx, guard); err != nil {
 							t.Fatal(err)
@@ -290,6 +308,76 @@ func TestEqualRequestsOfABatchRunOnce(t *testing.T) {
 	}
 }
 
+func TestEqualRequestsOfTwoGroupsRunOnce(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var l ledger
+		handle := consumer(t, newGuard(t, persistence.NewMemory(), idempotent.Config{Key: byOrderID}), eventguard.Config{Concurrency: 2}, func(ctx context.Context, o order, m events.SQSMessage) error {
+			time.Sleep(time.Second) // virtual
+			return l.place(ctx, o, m)
+		})
+		got, err := handle(t.Context(), batch(grouped("m1", "a", body("o1")), grouped("m2", "b", body("o1")), grouped("m3", "b", body("o3"))))
+		wantFailed(t, got, err)
+		l.want(t, "o1", "o3")
+	})
+}
+
+// Two queues may use the same names of groups.
+func TestGroupsOfTwoQueuesAreDifferent(t *testing.T) {
+	var l ledger
+	handle := consumer(t, newGuard(t, persistence.NewMemory(), idempotent.Config{Key: byOrderID}), eventguard.Config{}, l.place)
+	other := grouped("m2", "a", body("o2"))
+	other.EventSourceARN = "arn:aws:sqs:eu-west-1:123456789012:returns.fifo"
+	got, err := handle(t.Context(), batch(grouped("m1", "a", body("bad")), other))
+	wantFailed(t, got, err, "m1")
+	l.want(t, "o2")
+}
+
+func TestAPanicOfContentFailsItsMessageOnly(t *testing.T) {
+	var l ledger
+	content := func(m events.SQSMessage) ([]byte, string, error) {
+		if m.MessageId == "m2" {
+			panic("odd")
+		}
+		return eventguard.Body(m)
+	}
+	handle := consumer(t, newGuard(t, persistence.NewMemory(), idempotent.Config{Key: byOrderID}), eventguard.Config{Content: content}, l.place)
+	got, err := handle(t.Context(), batch(message("m1", body("o1")), message("m2", body("o2")), message("m3", body("o3"))))
+	wantFailed(t, got, err, "m2")
+	l.want(t, "o1", "o3")
+}
+
+// brittle is an error whose methods panic for nil.
+type brittle struct{ cause error }
+
+func (e *brittle) Error() string { return e.cause.Error() }
+func (e *brittle) Unwrap() error { return e.cause }
+
+func TestAnErrorWhoseMethodsPanicFailsItsMessageOnly(t *testing.T) {
+	for name, fail := range map[string]func() error{
+		"returned":      func() error { return (*brittle)(nil) },
+		"panicked with": func() error { panic((*brittle)(nil)) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			var l ledger
+			var log strings.Builder
+			store := persistence.NewMemory()
+			config := eventguard.Config{Logger: slog.New(slog.NewTextHandler(&log, nil))}
+			handle := consumer(t, newGuard(t, store, idempotent.Config{Key: byOrderID}), config, func(ctx context.Context, o order, m events.SQSMessage) error {
+				if o.ID == "bad" {
+					return fail()
+				}
+				return l.place(ctx, o, m)
+			})
+			got, err := handle(t.Context(), batch(message("m1", body("o1")), message("m2", body("bad")), message("m3", body("o3"))))
+			wantFailed(t, got, err, "m2")
+			l.want(t, "o1", "o3")
+			if len(store.Records()) != 2 || !strings.Contains(log.String(), "record=m2") {
+				t.Errorf("%d records, want 2; the log: %s", len(store.Records()), &log)
+			}
+		})
+	}
+}
+
 func TestMessagesRunAtTheSameTimeUpToTheBound(t *testing.T) {
 	for _, bound := range []int{0, 1, 3, 100} {
 		t.Run(fmt.Sprint(bound), func(t *testing.T) {
@@ -332,6 +420,7 @@ func TestWhatThereIsNoTimeForComesBackUnacquired(t *testing.T) {
 	}{
 		"two seconds by default":         {eventguard.Config{}, 30 * time.Second, 3}, // starts at 0, 10, 20
 		"a reserve of a run":             {eventguard.Config{Reserve: 11 * time.Second}, 30 * time.Second, 2},
+		"no reserve but to answer":       {eventguard.Config{Reserve: time.Millisecond}, 30 * time.Second, 3}, // the last until 29
 		"a fifth of a short timeout":     {eventguard.Config{}, time.Second, 1},
 		"a reserve over a short timeout": {eventguard.Config{Reserve: time.Minute}, 10 * time.Second, 1},
 		"no time at all":                 {eventguard.Config{}, 0, 0},
