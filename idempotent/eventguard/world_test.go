@@ -336,6 +336,7 @@ func TestNoQueueLosesAMessage(t *testing.T) {
 							Name:       name,
 							Visibility: []time.Duration{timeout / 2, timeout + 2*time.Second, 6 * timeout}[w.roll(3)],
 							MaxReceive: 12,
+							Seed:       seed + 1,
 						})
 						ids := sendOrders(w, queue)
 						if strings.HasSuffix(name, ".fifo") {

@@ -5,5 +5,6 @@
 //
 // It reads the clock of package time, so it runs in virtual time inside a
 // testing/synctest bubble. Where a service leaves a choice, it takes the one that
-// is harder on a consumer. All types are safe for concurrent use.
+// is harder on a consumer; the liberties of a standard queue are taken by a seed
+// (QueueConfig.Seed). All types are safe for concurrent use.
 package queuesim

@@ -15,19 +15,24 @@ type Function func(ctx context.Context, event []byte) (response []byte, err erro
 var ErrAnswer = errors.New("queuesim: an answer that fails the whole batch")
 
 // failures reads the answer of a batch as Lambda does where the mapping has
-// ReportBatchItemFailures. An empty answer, null and an empty list are success.
+// ReportBatchItemFailures. An empty answer, null and an empty list are success, and so
+// is an answer without the member batchItemFailures, in exactly that spelling.
 func failures(response []byte, ids map[string]bool) (map[string]bool, error) {
 	failed := make(map[string]bool)
 	if len(response) == 0 {
 		return failed, nil
 	}
-	var answer struct {
-		BatchItemFailures []map[string]*string `json:"batchItemFailures"`
-	}
+	var answer map[string]json.RawMessage // unlike a struct it tells spellings apart
 	if err := json.Unmarshal(response, &answer); err != nil {
 		return nil, errors.Join(ErrAnswer, err)
 	}
-	for _, item := range answer.BatchItemFailures {
+	var items []map[string]*string
+	if named, ok := answer["batchItemFailures"]; ok {
+		if err := json.Unmarshal(named, &items); err != nil {
+			return nil, errors.Join(ErrAnswer, err)
+		}
+	}
+	for _, item := range items {
 		id := item["itemIdentifier"]
 		if id == nil || !ids[*id] {
 			return nil, ErrAnswer

@@ -5,6 +5,7 @@ import (
 	"crypto/rand"
 	"encoding/hex"
 	"fmt"
+	mathrand "math/rand/v2"
 	"strconv"
 	"strings"
 	"sync"
@@ -20,6 +21,10 @@ type QueueConfig struct {
 	// MaxReceive is how often a message is received before it goes to the
 	// dead-letter queue; 0 has no such queue.
 	MaxReceive int
+	// Seed shuffles the order in which a standard queue delivers, has some of its
+	// messages delivered twice at a time, and forgets some of their deletions until
+	// they are visible again. 0 delivers in the order of sending, and once.
+	Seed uint64
 }
 
 // Letter is what is sent.
@@ -37,7 +42,8 @@ type Queue struct {
 	config QueueConfig
 
 	mu       sync.Mutex
-	messages []*message // in the order of sending; without what is deleted
+	dice     *mathrand.Rand // nil for a queue that is on its best behaviour
+	messages []*message     // without what is deleted; of a FIFO queue in the order of sending
 	dead     []Letter
 	sent     map[string]sending
 	sequence int
@@ -61,16 +67,29 @@ type message struct {
 
 // NewQueue returns an empty queue.
 func NewQueue(config QueueConfig) *Queue {
-	return &Queue{config: config, sent: make(map[string]sending)}
+	q := &Queue{config: config, sent: make(map[string]sending)}
+	if config.Seed != 0 && !q.fifo() {
+		q.dice = mathrand.New(mathrand.NewPCG(config.Seed, 0))
+	}
+	return q
 }
+
+// odd is how often a standard queue does what it seldom does: one time in so many.
+const odd = 10
+
+func (q *Queue) atOdds() bool { return q.dice != nil && q.dice.IntN(odd) == 0 }
 
 func (q *Queue) fifo() bool { return strings.HasSuffix(q.config.Name, ".fifo") }
 
 func (q *Queue) arn() string { return "arn:aws:sqs:eu-west-1:123456789012:" + q.config.Name }
 
 // Send adds a message and returns its id. A FIFO queue drops what it has been sent
-// within five minutes, and returns the id of the first.
+// within five minutes, and returns the id of the first. It refuses a message without
+// a group or a deduplication id: Send panics.
 func (q *Queue) Send(l Letter) string {
+	if q.fifo() && (l.Group == "" || l.DeduplicationID == "") {
+		panic("queuesim: a FIFO queue refuses a message without MessageGroupId or MessageDeduplicationId")
+	}
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	now := time.Now()
@@ -91,6 +110,9 @@ func (q *Queue) Send(l Letter) string {
 func (q *Queue) Receive(most int) []events.SQSMessage {
 	q.mu.Lock()
 	defer q.mu.Unlock()
+	if q.dice != nil {
+		q.dice.Shuffle(len(q.messages), func(i, j int) { q.messages[i], q.messages[j] = q.messages[j], q.messages[i] })
+	}
 	now := time.Now()
 	locked := make(map[string]bool)
 	var batch []events.SQSMessage
@@ -117,6 +139,9 @@ func (q *Queue) deliver(m *message, now time.Time) events.SQSMessage {
 	receipt := rand.Text()
 	m.receipts = append(m.receipts, receipt)
 	m.visible = now.Add(q.config.Visibility)
+	if q.atOdds() {
+		m.visible = now // at least once: somebody else gets it as well
+	}
 	if m.receives++; m.receives == 1 {
 		m.first = now
 	}
@@ -145,6 +170,9 @@ func (q *Queue) deliver(m *message, now time.Time) events.SQSMessage {
 func (q *Queue) Delete(receipt string) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
+	if q.atOdds() {
+		return
+	}
 	for at, m := range q.messages {
 		for n, r := range m.receipts {
 			if r != receipt {

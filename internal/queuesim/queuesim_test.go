@@ -92,6 +92,65 @@ func TestAFIFOQueueLocksGroupsAndDropsWhatIsSentAgain(t *testing.T) {
 	})
 }
 
+func TestAFIFOQueueRefusesWhatItCannotOrderOrTellApart(t *testing.T) {
+	for name, letter := range map[string]queuesim.Letter{
+		"no group":            {Body: "a", DeduplicationID: "a"},
+		"no deduplication id": {Body: "a", Group: "a"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			q := queuesim.NewQueue(queuesim.QueueConfig{Name: "q.fifo"})
+			defer func() {
+				if recover() == nil || q.Len() != 0 {
+					t.Error("it is taken")
+				}
+			}()
+			q.Send(letter)
+		})
+	}
+}
+
+func TestAStandardQueueTakesLibertiesByASeed(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		letters := []string{"0", "1", "2", "3", "4", "5", "6", "7", "8", "9"}
+		shuffled, twice, kept := 0, 0, 0
+		for seed := range uint64(20) {
+			q := queuesim.NewQueue(queuesim.QueueConfig{Name: "q", Visibility: time.Minute, Seed: seed})
+			for _, l := range letters {
+				q.Send(queuesim.Letter{Body: l})
+			}
+			first := q.Receive(10)
+			again := q.Receive(10)
+			for _, m := range first {
+				q.Delete(m.ReceiptHandle)
+			}
+			if seed == 0 {
+				wantBodies(t, first, letters...)
+				wantBodies(t, again)
+			}
+			if seed == 0 && q.Len() != 0 {
+				t.Errorf("%d are left", q.Len())
+			}
+			if !slices.Equal(bodies(first), letters) {
+				shuffled++
+			}
+			twice += len(again)
+			kept += q.Len()
+			for range 100 { // in the end each of them is deleted
+				time.Sleep(time.Minute) // virtual
+				for _, m := range q.Receive(10) {
+					q.Delete(m.ReceiptHandle)
+				}
+			}
+			if q.Len() != 0 {
+				t.Errorf("seed %d: %d are never deleted", seed, q.Len())
+			}
+		}
+		if shuffled != 19 || twice == 0 || kept == 0 {
+			t.Errorf("%d of 19 shuffled, %d delivered twice, %d deletions forgotten", shuffled, twice, kept)
+		}
+	})
+}
+
 func TestAnswersAreReadAsLambdaReadsThem(t *testing.T) {
 	tests := map[string]struct {
 		answer string
@@ -105,6 +164,9 @@ func TestAnswersAreReadAsLambdaReadsThem(t *testing.T) {
 		"an empty list":             {answer: `{"batchItemFailures":[]}`},
 		"a null list":               {answer: `{"batchItemFailures":null}`},
 		"one failure":               {answer: `{"batchItemFailures":[{"itemIdentifier":"ID"}]}`, left: 1},
+		"a wrong spelling":          {answer: `{"BatchItemFailures":[{"itemIdentifier":"ID"}]}`},
+		"an id in another one":      {answer: `{"batchItemFailures":[{"ItemIdentifier":"ID"}]}`, left: 2, fails: true},
+		"no list":                   {answer: `{"batchItemFailures":"ID"}`, left: 2, fails: true},
 		"one failure, ignored":      {answer: `{"batchItemFailures":[{"itemIdentifier":"ID"}]}`, ignore: true},
 		"an empty id":               {answer: `{"batchItemFailures":[{"itemIdentifier":""}]}`, left: 2, fails: true},
 		"a null id":                 {answer: `{"batchItemFailures":[{"itemIdentifier":null}]}`, left: 2, fails: true},
