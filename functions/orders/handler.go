@@ -21,7 +21,7 @@ type handler struct {
 }
 
 var (
-	// errOtherOrder is not permanent: the right order may still come under this ID.
+	// errOtherOrder is not permanent: it says nothing of the order that the ID is for.
 	errOtherOrder = errors.New("the order's id is that of another order")
 	// errSoldOut is not permanent either: there will be new goods, and the order
 	// waits for them in the dead-letter queue.
@@ -32,7 +32,8 @@ var (
 // and died anywhere: what it did then is found again and not done twice.
 //
 // An order that can never be placed is a permanent failure: it is not tried again,
-// and ends in the dead-letter queue, as does a message that has failed too often.
+// and ends in the dead-letter queue, as does a message that has failed too often. Its ID
+// is used up: a corrected order needs one of its own.
 func (h *handler) place(ctx context.Context, o order, _ events.SQSMessage) error {
 	if err := o.check(); err != nil {
 		return idempotent.Permanent(err)

@@ -57,6 +57,31 @@ func TestAnOrderThatCanNeverBePlacedIsNotTriedAgain(t *testing.T) {
 	}
 }
 
+func TestACorrectedOrderNeedsAnIdOfItsOwn(t *testing.T) {
+	db := newDatabase(t)
+	e := newEnvironment(t, db, "", "")
+	wantFailed(t, e, message(t, "m1", `{"order_id":"1","customer":"c","items":[{"sku":"s","quantity":-1}]}`), "m1")
+	wantFailed(t, e, message(t, "m2", `{"order_id":"1","customer":"c","items":[{"sku":"s","quantity":1}]}`), "m2")
+	wantFailed(t, e, message(t, "m3", `{"order_id":"2","customer":"c","items":[{"sku":"s","quantity":1}]}`))
+	wantRows(t, db, 1, 1)
+}
+
+func TestWithoutGuardsWhatIsNoOrderIsNotPlacedEither(t *testing.T) {
+	t.Setenv("IDEMPOTENCY_DISABLED", "1")
+	for name, body := range map[string]string{
+		"no id":       `{"customer":"c","items":[{"sku":"s","quantity":1}]}`,
+		"no customer": `{"order_id":"1","items":[{"sku":"s","quantity":1}]}`,
+		"no items":    `{"order_id":"1","customer":"c","items":[]}`,
+		"nothing":     `null`,
+	} {
+		t.Run(name, func(t *testing.T) {
+			db := newDatabase(t)
+			wantFailed(t, newEnvironment(t, db, "", ""), message(t, "m", body), "m")
+			wantRows(t, db, 0, 0)
+		})
+	}
+}
+
 func TestAMessageThatIsNoOrderLeavesNoTrace(t *testing.T) {
 	for name, body := range map[string]string{
 		"nothing":             ``,

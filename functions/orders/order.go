@@ -31,9 +31,17 @@ type orderError struct{ reason string }
 
 func (e *orderError) Error() string { return e.reason }
 
-// check finds what is wrong with the order. That it has an ID, a customer and items
-// the guard knows already: it takes none without.
+// check finds what is wrong with the order. A guard takes none without an ID, a customer
+// and items; where the guards are switched off, nobody else looks.
 func (o order) check() error {
+	switch {
+	case o.ID == "":
+		return &orderError{"the order has no ID"}
+	case o.Customer == "":
+		return &orderError{"the order has no customer"}
+	case len(o.Items) == 0:
+		return &orderError{"the order has no items"}
+	}
 	for _, i := range o.Items {
 		switch {
 		case i.SKU == "":

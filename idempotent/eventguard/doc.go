@@ -118,6 +118,8 @@
 //	keys: by the body, by the message, by neither    TestReport54IdentityIsStableAcrossDeliveries
 //	equal requests in one batch run once             TestEqualRequestsOfABatchRunOnce, TestEqualRequestsOfTwoGroupsRunOnce
 //	bounded concurrency, inside the deadline         TestMessagesRunAtTheSameTimeUpToTheBound, TestWhatThereIsNoTimeForComesBackUnacquired, TestWhatIsAcquiredTooLateIsReleasedAndNotRun
+//	answered in time, settled or not                 TestABatchIsAnsweredInTimeWhereStoreTimeoutIsWithinReserve
+//	what is done may die with a failed batch         TestAFailedBatchTakesWhatIsDoneAlong
 //	a panic fails its record only                    TestAPanicFailsItsMessageOnly, TestAPanicOfContentFailsItsMessageOnly, TestAnErrorWhoseMethodsPanicFailsItsMessageOnly
 //	not recorded is not done                         TestWhatIsNotRecordedComesBack, TestAPermanentFailureAfterATakeoverComesBack
 //	order within a group, other groups go on         TestAFailureHoldsItsGroupOnly, TestNoQueueLosesAMessage

@@ -510,6 +510,29 @@ func TestWhatIsAcquiredTooLateIsReleasedAndNotRun(t *testing.T) {
 	}
 }
 
+// What happens without: see "What to set".
+func TestABatchIsAnsweredInTimeWhereStoreTimeoutIsWithinReserve(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+		defer cancel()
+		store := &troubled{Store: persistence.NewMemory(), complete: func(ctx context.Context) error {
+			<-ctx.Done()
+			return ctx.Err()
+		}}
+		const slowest, timeout = 6 * time.Second, 2 * time.Second
+		guard := newGuard(t, store, idempotent.Config{Key: byOrderID, StoreTimeout: timeout})
+		handle := consumer(t, guard, eventguard.Config{Reserve: slowest + timeout}, func(context.Context, order, events.SQSMessage) error {
+			time.Sleep(slowest) // virtual
+			return nil
+		})
+		got, err := handle(ctx, batch(message("m1", body("o1")), message("m2", body("o2")), message("m3", body("o3"))))
+		wantFailed(t, got, err, "m1", "m2", "m3")
+		if ctx.Err() != nil {
+			t.Error("answered too late, Lambda has killed the function")
+		}
+	})
+}
+
 // The lease of a run is tied to when Lambda kills it, not to when its context ends.
 func TestARunThatIgnoresItsContextKeepsItsLease(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
