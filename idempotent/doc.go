@@ -29,7 +29,8 @@
 // Package httpguard guards HTTP APIs, eventguard queues, streams and topics, and
 // client is for those who call a guarded API. They use nothing of this package
 // but what it exports: an adapter of your own takes the identity of a payload
-// from [Guard.Identify] and runs under it by [DoAs].
+// from [Guard.Identify] and runs under it by [DoAs]; [WithObserver] tells it what
+// became of the record.
 //
 // # What is promised
 //
