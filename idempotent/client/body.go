@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"sync"
+	"time"
 )
 
 // body is the content of a request, once for each try.
@@ -34,21 +36,20 @@ func repeatable(r *http.Request, limit int64) (body, error) {
 // buffered reads the content into memory. If there is too much of it, what has been
 // read is put back in front.
 func buffered(r *http.Request, limit int64) (body, error) {
+	b := asItIs(r)
+	original := closedOnce{r.Body, sync.OnceValue(r.Body.Close)}
+	b.next = original
 	// Nothing but closing the body ends a Read that waits for its writer.
-	stop := context.AfterFunc(r.Context(), func() { r.Body.Close() })
+	stop := context.AfterFunc(r.Context(), b.close)
 	content, err := io.ReadAll(io.LimitReader(r.Body, limit+1))
 	if interrupted := !stop(); interrupted {
 		err = context.Cause(r.Context())
 	}
-	b := asItIs(r)
 	if err != nil {
 		return b, fmt.Errorf("client: reading the request's body: %w", err)
 	}
 	if int64(len(content)) > limit {
-		b.next = struct {
-			io.Reader
-			io.Closer
-		}{io.MultiReader(bytes.NewReader(content), r.Body), r.Body}
+		b.next = closedOnce{io.MultiReader(bytes.NewReader(content), r.Body), original.close}
 		return b, nil
 	}
 	b.close()
@@ -74,15 +75,34 @@ func (b *body) close() {
 	}
 }
 
-// discardLimit is how much of a response is read so that its connection can be
-// used again. A longer one costs more than a new connection.
-const discardLimit = 64 << 10
+// closedOnce is a body that may be closed from two sides at once, which not every one
+// can bear.
+type closedOnce struct {
+	io.Reader
+	close func() error
+}
+
+func (c closedOnce) Close() error { return c.close() }
+
+// How much of a response, and for how long, is read so that its connection can be used
+// again. More costs more than a new connection.
+const (
+	discardLimit = 64 << 10
+	discardTime  = 50 * time.Millisecond
+)
 
 // discard is done with a response that is not returned.
 func discard(resp *http.Response) {
 	if resp == nil || resp.Body == nil {
 		return
 	}
-	_, _ = io.CopyN(io.Discard, resp.Body, discardLimit) // what can't be read need not be
-	resp.Body.Close()
+	body := closedOnce{resp.Body, sync.OnceValue(resp.Body.Close)}
+	defer body.Close()
+	if resp.ContentLength > discardLimit {
+		return
+	}
+	// Nothing but closing it ends a Read of a body that has stalled.
+	stalled := time.AfterFunc(discardTime, func() { body.Close() })
+	defer stalled.Stop()
+	_, _ = io.CopyN(io.Discard, body, discardLimit) // what can't be read need not be
 }

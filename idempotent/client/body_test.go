@@ -172,6 +172,80 @@ func TestAContextThatEndsWhileTheBodyIsReadSendsNothing(t *testing.T) {
 	})
 }
 
+// closedWithTheContext is a body that must not be closed by two at once.
+type closedWithTheContext struct {
+	ended  <-chan struct{}
+	closed int
+}
+
+func (b *closedWithTheContext) Read([]byte) (int, error) {
+	<-b.ended
+	return 0, context.Canceled
+}
+
+func (b *closedWithTheContext) Close() error {
+	b.closed++
+	return nil
+}
+
+func TestABodyIsClosedOnce(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		body := &closedWithTheContext{ended: ctx.Done()}
+		r := newRequest(ctx, http.MethodPost, "")
+		r.Body, r.GetBody, r.ContentLength = body, nil, -1
+		_, err := newTransport(t, client.Config{Transport: &wire{script: []answer{{status: 201}}}}).RoundTrip(r)
+		if !errors.Is(err, context.DeadlineExceeded) || body.closed != 1 {
+			t.Errorf("%v, closed %d times", err, body.closed)
+		}
+	})
+}
+
+// The body of a 503 that never comes must not hold up the next try.
+func TestAResponseThatStallsDoesNotHoldUpTheNextTry(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		stalled := eofWhenClosed{make(chan struct{})}
+		tries := 0
+		transport := newTransport(t, client.Config{FirstPause: time.Millisecond, Transport: roundTrip(func(*http.Request) (*http.Response, error) {
+			if tries++; tries == 1 {
+				return &http.Response{StatusCode: http.StatusServiceUnavailable, Body: stalled, ContentLength: -1}, nil
+			}
+			return &http.Response{StatusCode: http.StatusCreated, Body: http.NoBody}, nil
+		})})
+		began := time.Now()
+		resp, err := transport.RoundTrip(post(t))
+		if err != nil || resp.StatusCode != http.StatusCreated || time.Since(began) > 100*time.Millisecond {
+			t.Errorf("got %v, %v after %v", resp, err, time.Since(began))
+		}
+	})
+}
+
+// roundTrip is a transport that is a function.
+type roundTrip func(*http.Request) (*http.Response, error)
+
+func (fn roundTrip) RoundTrip(r *http.Request) (*http.Response, error) { return fn(r) }
+
+// What is known to be too long is not read at all.
+func TestALongResponseIsNotRead(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		long := &content{Reader: strings.NewReader(strings.Repeat("x", 1<<20))}
+		tries := 0
+		transport := newTransport(t, client.Config{Transport: roundTrip(func(*http.Request) (*http.Response, error) {
+			if tries++; tries == 1 {
+				return &http.Response{StatusCode: http.StatusServiceUnavailable, Body: long, ContentLength: 1 << 20}, nil
+			}
+			return &http.Response{StatusCode: http.StatusCreated, Body: http.NoBody}, nil
+		})})
+		if _, err := transport.RoundTrip(post(t)); err != nil {
+			t.Fatal(err)
+		}
+		if left, _ := io.Copy(io.Discard, long.Reader); left != 1<<20 || long.closed != 1 {
+			t.Errorf("%d bytes left, closed %d times", left, long.closed)
+		}
+	})
+}
+
 func TestResponsesNotReturnedAreReadAndClosed(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		huge := strings.Repeat("x", 1<<20)

@@ -58,7 +58,7 @@ const (
 	// Idempotency-Key: "8e03978e-40d5-43e8-bc93-6894a57f9324".
 	Quoted Form = iota
 	// Bare is the key and nothing else, for the servers that are older than the
-	// draft.
+	// draft. It can't have a blank, quote, comma, semicolon or backslash.
 	Bare
 )
 

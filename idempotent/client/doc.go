@@ -31,6 +31,11 @@
 // KeyFrom(resp.Request.Context()). A key belongs to one intent: another payload
 // under the same key is refused by the server with 422.
 //
+// A key stays with its server. [http.Client] follows a redirect to another host or port,
+// or from https to http, and takes along the caller's headers and context; the key
+// is not among them. A request that would need it there is not sent: RoundTrip returns
+// a [*KeyError]. Others, such as the GET that a 303 asks for, are sent without it.
+//
 // A key helps only where the server knows it. Use this transport for servers that
 // promise so; for others, POST and PATCH need a transport that does not repeat them.
 //
@@ -41,7 +46,8 @@
 //	the context is done                          the context's error
 //	the certificate is refused, no TLS there     the error
 //	409 with Retry-After                         again: the first try is still running
-//	409 without Retry-After                      the response: a conflict of the application's own
+//	409 without Retry-After                      the response: a conflict of the application's own,
+//	                                             or carried out, with no response to show for it
 //	429, 500, 502, 503, 504                      again
 //	everything else, such as 400, 422 and 501    the response
 //
@@ -68,8 +74,8 @@
 // first, if it is not larger than [Config.MaxBody]; a larger one is streamed and
 // sent once, with its key, so that the caller may repeat it. Requests that are sent
 // while they are written, in answer to what the server says meanwhile, need another
-// transport. Responses that are not returned are read to their end, up to 64 KiB,
-// and closed.
+// transport. Responses that are not returned are read to their end, up to 64 KiB and for
+// up to 50 milliseconds, and closed.
 //
 // # Requirements of the draft
 //

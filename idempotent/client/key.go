@@ -65,6 +65,9 @@ var ErrKey = errors.New("client: unusable key")
 type identity struct {
 	key  string
 	kind kind
+	// left says that the request has a key which stays with the server it was
+	// redirected from.
+	left bool
 }
 
 type kind int
@@ -79,6 +82,13 @@ const (
 
 // identify finds the request's key, or makes one.
 func (c *Config) identify(r *http.Request) (identity, error) {
+	if from := origin(r); !sameServer(from.URL, r.URL) {
+		if key, ok := KeyFrom(from.Context()); ok && slices.Contains(c.Methods, r.Method) {
+			return identity{}, &KeyError{Key: key, Problem: fmt.Sprintf("is for %s://%s, which redirects to %s://%s", from.URL.Scheme, from.URL.Host, r.URL.Scheme, r.URL.Host)}
+		} else if ok {
+			return identity{kind: kindOfMethod(r.Method), left: true}, nil
+		}
+	}
 	wanted, _ := r.Context().Value(inContext{}).(contextKey)
 	if values, ok := fieldValues(r.Header, c.Header); ok {
 		if len(values) == 0 {
@@ -107,8 +117,14 @@ func (c *Config) identify(r *http.Request) (identity, error) {
 }
 
 // identified returns a copy of the request that carries its key, in the header and
-// in the context.
+// in the context, or no key where it has left that behind.
 func (c *Config) identified(r *http.Request, id identity) *http.Request {
+	if id.left {
+		carrier := r.WithContext(r.Context())
+		carrier.Header = maps.Clone(r.Header)
+		maps.DeleteFunc(carrier.Header, func(name string, _ []string) bool { return strings.EqualFold(name, c.Header) })
+		return carrier
+	}
 	if id.key == "" {
 		return r
 	}
@@ -183,8 +199,8 @@ func (f Form) check(key string) error {
 		return &KeyError{Key: key, Problem: "is empty"}
 	case strings.ContainsFunc(key, notPrintable):
 		return &KeyError{Key: key, Problem: "is not made of printable ASCII characters"}
-	case f == Bare && (strings.Trim(key, " ") != key || key[0] == '"'):
-		return &KeyError{Key: key, Problem: "begins or ends with what a bare one can't"}
+	case f == Bare && strings.ContainsAny(key, ` ",;\`):
+		return &KeyError{Key: key, Problem: "has a blank, quote, comma, semicolon or backslash, which only a quoted one can"}
 	}
 	return nil
 }

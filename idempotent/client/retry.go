@@ -28,7 +28,7 @@ func (c *Config) pause(ctx context.Context, tries int, resp *http.Response, err 
 			return 0, false
 		}
 		// Those that were told the same second don't all come back in it.
-		pause = max(pause, asked+rand.N(c.FirstPause))
+		pause = max(pause, min(c.MaxPause, asked+rand.N(c.FirstPause)))
 	}
 	if deadline, ok := ctx.Deadline(); ok && time.Until(deadline) <= pause {
 		return 0, false

@@ -207,6 +207,22 @@ func TestRetryAfterIsHonoured(t *testing.T) {
 	}
 }
 
+// Spreading those that were told the same second adds nothing to the longest pause.
+func TestNoPauseIsLongerThanTheLongest(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		for range 20 {
+			w := &wire{script: []answer{{status: 503, header: map[string]string{"Retry-After": "5"}}, {status: 201}}}
+			transport := newTransport(t, client.Config{Transport: w, FirstPause: 5 * time.Second, MaxPause: 5 * time.Second})
+			if _, err := transport.RoundTrip(post(t)); err != nil {
+				t.Fatal(err)
+			}
+			if pause := w.pauses()[0]; pause != 5*time.Second {
+				t.Errorf("a pause of %v", pause)
+			}
+		}
+	})
+}
+
 // A server that asks for a second each time is asked less and less often.
 func TestRetryAfterMakesNoPauseShorter(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

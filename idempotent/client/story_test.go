@@ -1,7 +1,9 @@
 package client_test
 
 import (
+	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"net"
@@ -201,17 +203,10 @@ func TestARedirectKeepsTheKey(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			var keys []string
-			elsewhere := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
-				keys = append(keys, r.Header.Get("Idempotency-Key"))
-			}))
-			defer elsewhere.Close()
 			here := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-				keys = append(keys, r.Header.Get("Idempotency-Key"))
-				if len(keys) == 1 {
+				if keys = append(keys, r.Header.Get("Idempotency-Key")); len(keys) < 3 {
 					http.Redirect(w, r, "/moved", c.status)
-					return
 				}
-				http.Redirect(w, r, elsewhere.URL, c.status)
 			}))
 			defer here.Close()
 
@@ -230,6 +225,73 @@ func TestARedirectKeepsTheKey(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// net/http takes headers and context to wherever a redirect leads. The key stays with
+// its server: what needs it is not sent elsewhere, what needs none goes without.
+func TestAKeyDoesNotFollowARedirectToAnotherServer(t *testing.T) {
+	const bank = "https://bank.example/payments"
+	for name, c := range map[string]struct {
+		from   string // bank where it is empty
+		to     []string
+		status int
+		sent   []string // to which addresses of to
+		keys   int      // how many of those requests have the key
+		fails  bool
+	}{
+		"another host":               {to: []string{"https://evil.example/"}, status: 307, fails: true},
+		"a host beneath":             {to: []string{"https://eu.bank.example/"}, status: 308, fails: true},
+		"another port":               {to: []string{"https://bank.example:8443/"}, status: 307, fails: true},
+		"clear text":                 {to: []string{"http://bank.example/payments"}, status: 307, fails: true},
+		"a GET elsewhere":            {to: []string{"https://shop.example/thanks"}, status: 303, sent: []string{"https://shop.example/thanks"}},
+		"a GET further on elsewhere": {to: []string{"https://shop.example/1", "https://shop.example/2"}, status: 303, sent: []string{"https://shop.example/1", "https://shop.example/2"}},
+		"elsewhere by way of itself": {to: []string{"https://bank.example/2", "https://evil.example/"}, status: 307, sent: []string{"https://bank.example/2"}, keys: 1, fails: true},
+		"the same port, spelt out":   {to: []string{"https://BANK.example:443/2"}, status: 307, sent: []string{"https://BANK.example:443/2"}, keys: 1},
+		"to TLS":                     {from: "http://bank.example/payments", to: []string{bank}, status: 308, sent: []string{bank}, keys: 1},
+	} {
+		for how, given := range map[string]func(*http.Request) *http.Request{
+			"made":       func(r *http.Request) *http.Request { return r },
+			"in context": func(r *http.Request) *http.Request { return r.WithContext(client.WithKey(r.Context(), "k-1")) },
+			"in header": func(r *http.Request) *http.Request {
+				r.Header["idempotency-key"] = []string{"k-1"}
+				return r
+			},
+		} {
+			t.Run(name+"/"+how, func(t *testing.T) {
+				var sent []string
+				keys := 0
+				transport := newTransport(t, client.Config{Transport: roundTrip(func(r *http.Request) (*http.Response, error) {
+					if sent = append(sent, r.URL.String()); len(sent) > 1 {
+						for field := range r.Header {
+							if strings.EqualFold(field, "Idempotency-Key") {
+								keys++
+							}
+						}
+					}
+					resp := &http.Response{StatusCode: http.StatusCreated, Header: make(http.Header), Body: http.NoBody, Request: r}
+					if len(sent) <= len(c.to) {
+						resp.StatusCode = c.status
+						resp.Header.Set("Location", c.to[len(sent)-1])
+					}
+					return resp, nil
+				})})
+				r, err := http.NewRequestWithContext(t.Context(), http.MethodPost, cmp.Or(c.from, bank), strings.NewReader("{}"))
+				if err != nil {
+					t.Fatal(err)
+				}
+				resp, err := (&http.Client{Transport: transport}).Do(given(r))
+				if err == nil {
+					resp.Body.Close()
+				}
+				if errors.Is(err, client.ErrKey) != c.fails || err != nil && !c.fails {
+					t.Errorf("ends with %v", err)
+				}
+				if !slices.Equal(sent[1:], c.sent) || keys != c.keys {
+					t.Errorf("sent to %v, %d with a key", sent[1:], keys)
+				}
+			})
+		}
 	}
 }
 
