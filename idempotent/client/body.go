@@ -82,6 +82,7 @@ type closedOnce struct {
 	close func() error
 }
 
+// Close implements [io.Closer].
 func (c closedOnce) Close() error { return c.close() }
 
 // How much of a response, and for how long, is read so that its connection can be used

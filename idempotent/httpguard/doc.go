@@ -99,6 +99,9 @@
 //	hijacks                                   is refused, http.ErrNotSupported
 //	writes after it has returned              nothing; the write fails  settled by then
 //
+// An [http.TimeoutHandler] belongs in front of the guard. Behind it, it answers 503
+// while its handler goes on, the record is released, and a retry runs beside the first.
+//
 // What is written beyond a Content-Length fails with [http.ErrContentLength], as
 // ever. Headers that a middleware in front has set, and the handler has left as they
 // are, are not recorded; a replay leaves them to that middleware.
