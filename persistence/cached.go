@@ -4,7 +4,6 @@ import (
 	"container/list"
 	"context"
 	"errors"
-	"fmt"
 	"sync"
 )
 
@@ -58,9 +57,8 @@ func NewCached(store Store, limits CacheLimits) *Cached {
 }
 
 var (
-	_ Store        = (*Cached)(nil)
-	_ Checkpointer = (*Cached)(nil)
-	_ Reader       = (*Cached)(nil)
+	_ Store  = (*Cached)(nil)
+	_ Reader = (*Cached)(nil)
 )
 
 // Acquire implements [Store].
@@ -78,10 +76,14 @@ func (c *Cached) Acquire(ctx context.Context, claim Claim) (Record, error) {
 
 // Complete implements [Store].
 func (c *Cached) Complete(ctx context.Context, l Lease, o Outcome) error {
+	return c.complete(l, o, func() error { return c.store.Complete(ctx, l, o) })
+}
+
+func (c *Cached) complete(l Lease, o Outcome, complete func() error) error {
 	c.try(l, 1)
-	err := c.store.Complete(ctx, l, o)
+	err := complete()
 	switch {
-	case errors.Is(err, ErrTooLarge): // nothing was written
+	case unwritten(err):
 		c.try(l, -1)
 	case err == nil && c.end(l) == 1:
 		// Of two outcomes of one owner the store keeps the first, without an
@@ -92,20 +94,17 @@ func (c *Cached) Complete(ctx context.Context, l Lease, o Outcome) error {
 	return err
 }
 
+// unwritten tells whether the store says that it has written nothing, and may be
+// asked for another outcome.
+func unwritten(err error) bool {
+	_, refused := errors.AsType[*RefusedError](err)
+	return refused || errors.Is(err, ErrTooLarge) || errors.Is(err, ErrInvalid)
+}
+
 // Release implements [Store].
 func (c *Cached) Release(ctx context.Context, l Lease) error {
 	c.end(l)
 	return c.store.Release(ctx, l)
-}
-
-// Checkpoint implements [Checkpointer]; it fails with an error that wraps
-// [errors.ErrUnsupported] where the store behind has no checkpoints.
-func (c *Cached) Checkpoint(ctx context.Context, l Lease, step string, output []byte) error {
-	store, ok := c.store.(Checkpointer)
-	if !ok {
-		return fmt.Errorf("persistence: %T keeps no checkpoints: %w", c.store, errors.ErrUnsupported)
-	}
-	return store.Checkpoint(ctx, l, step, output)
 }
 
 // Read implements [Reader]. Behind a store that is no Reader, it finds what is

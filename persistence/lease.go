@@ -16,6 +16,10 @@ type Lease struct {
 	// condition, and steps that the store has and the lease has not are kept.
 	Fingerprint string
 	Steps       map[string][]byte
+
+	// Reserve is how many bytes a checkpoint has to leave free in the record, for
+	// what its owner must be able to write later on; in the terms of [Sizer].
+	Reserve int
 }
 
 // Lease returns the lease of a record for its owner.

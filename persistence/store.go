@@ -44,8 +44,24 @@ type Checkpointer interface {
 	// Checkpoint adds the output of a finished step to the record of a running
 	// operation. Only the owner can: [ErrLeaseLost] for anyone else. A step that
 	// is already there stays as it is. Steps survive Release and take-over.
+	//
+	// [ErrTooLarge] means that the record can't hold this output and what
+	// Lease.Reserve asks to be left free; nothing was written.
 	Checkpoint(ctx context.Context, l Lease, step string, output []byte) error
 }
+
+// Sizer is a [Checkpointer] whose records hold only so much, and that knows
+// beforehand how much.
+type Sizer interface {
+	// Room is how many bytes of steps the record of a lease can take besides
+	// l.Steps and l.Reserve; negative if these are too large already. A step takes
+	// the length of its name and of its output, and [StepOverhead].
+	Room(l Lease) int
+}
+
+// StepOverhead is what a step takes of a record in addition to its name and its
+// output, in bytes.
+const StepOverhead = 1
 
 // Reader is a [Store] that can also look at a record without claiming it,
 // which is cheaper where most calls are replays or are waiting for one.
