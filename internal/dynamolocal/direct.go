@@ -10,8 +10,8 @@ import (
 	"github.com/aws/smithy-go"
 )
 
-// Direct is the database without a wire: the calls on one item with the SDK's types, carried out in the caller's
-// goroutine. It is for programs that send very many requests, such as a search through all interleavings of some
+// Direct is the database without a wire: the calls on one item, and transactions that write, with the SDK's types, carried
+// out in the caller's goroutine. It is for programs that send very many requests, such as a search through all interleavings of some
 // callers. There are no retries, no faults and no log; consumed capacity is not told, and legacy parameters are not
 // looked at.
 type Direct struct{ db *DB }
@@ -82,6 +82,47 @@ func (d Direct) GetItem(_ context.Context, in *dynamodb.GetItemInput, _ ...func(
 	return &dynamodb.GetItemOutput{Item: reply.(getItemOutput).Item.sdk()}, nil
 }
 
+// TransactWriteItems carries out a TransactWriteItems.
+func (d Direct) TransactWriteItems(_ context.Context, in *dynamodb.TransactWriteItemsInput, _ ...func(*dynamodb.Options)) (*dynamodb.TransactWriteItemsOutput, error) {
+	wired := transactWriteInput{Token: in.ClientRequestToken}
+	for _, action := range in.TransactItems {
+		wired.Items = append(wired.Items, actionOf(action))
+	}
+	if _, err := d.carryOut(&wired); err != nil {
+		return nil, err
+	}
+	return new(dynamodb.TransactWriteItemsOutput), nil
+}
+
+func actionOf(given types.TransactWriteItem) (a transactWriteAction) {
+	if in := given.Put; in != nil {
+		a.Put = &putRequest{
+			conditional: conditionalOf(in.TableName, in.ConditionExpression, in.ReturnValuesOnConditionCheckFailure, attributesOf(in.ExpressionAttributeNames, in.ExpressionAttributeValues)),
+			Item:        wireItemOf(in.Item),
+		}
+	}
+	if in := given.Update; in != nil {
+		a.Update = &updateRequest{
+			conditional: conditionalOf(in.TableName, in.ConditionExpression, in.ReturnValuesOnConditionCheckFailure, attributesOf(in.ExpressionAttributeNames, in.ExpressionAttributeValues)),
+			Key:         wireItemOf(in.Key),
+			Update:      in.UpdateExpression,
+		}
+	}
+	if in := given.Delete; in != nil {
+		a.Delete = &deleteRequest{
+			conditional: conditionalOf(in.TableName, in.ConditionExpression, in.ReturnValuesOnConditionCheckFailure, attributesOf(in.ExpressionAttributeNames, in.ExpressionAttributeValues)),
+			Key:         wireItemOf(in.Key),
+		}
+	}
+	if in := given.ConditionCheck; in != nil {
+		a.ConditionCheck = &checkRequest{
+			conditional: conditionalOf(in.TableName, in.ConditionExpression, in.ReturnValuesOnConditionCheckFailure, attributesOf(in.ExpressionAttributeNames, in.ExpressionAttributeValues)),
+			Key:         wireItemOf(in.Key),
+		}
+	}
+	return a
+}
+
 func conditionalOf(table, condition *string, onFailure types.ReturnValuesOnConditionCheckFailure, attributes expressionAttributes) conditional {
 	return conditional{Table: table, Condition: condition, expressionAttributes: attributes, OnFailure: string(onFailure)}
 }
@@ -110,11 +151,24 @@ func (e *apiError) sdk() error {
 	switch code := e.code(); {
 	case code == "ConditionalCheckFailedException":
 		return &types.ConditionalCheckFailedException{Message: &e.message, Item: e.item.wire().sdk()}
+	case code == "TransactionCanceledException":
+		return &types.TransactionCanceledException{Message: &e.message, CancellationReasons: e.sdkReasons()}
 	case e.status >= http.StatusInternalServerError:
 		return &smithy.GenericAPIError{Code: code, Message: e.message, Fault: smithy.FaultServer}
 	default:
 		return &smithy.GenericAPIError{Code: code, Message: e.message, Fault: smithy.FaultClient}
 	}
+}
+
+func (e *apiError) sdkReasons() []types.CancellationReason {
+	reasons := make([]types.CancellationReason, len(e.reasons))
+	for i, r := range e.reasons {
+		reasons[i] = types.CancellationReason{Code: aws.String(r.Code), Item: r.Item.sdk()}
+		if r.Message != "" {
+			reasons[i].Message = aws.String(r.Message)
+		}
+	}
+	return reasons
 }
 
 // sdk is the item in the SDK's types; nil for no item.

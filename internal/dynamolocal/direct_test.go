@@ -34,6 +34,11 @@ func (d Direct) handle(ctx context.Context, in middleware.InitializeInput, next 
 		out.Result, err = d.DeleteItem(ctx, in)
 	case *dynamodb.GetItemInput:
 		out.Result, err = d.GetItem(ctx, in)
+	case *dynamodb.TransactWriteItemsInput:
+		if in.ReturnConsumedCapacity != "" {
+			return next.HandleInitialize(ctx, middleware.InitializeInput{Parameters: in})
+		}
+		out.Result, err = d.TransactWriteItems(ctx, in)
 	default:
 		return next.HandleInitialize(ctx, middleware.InitializeInput{Parameters: in})
 	}

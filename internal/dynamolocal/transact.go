@@ -273,6 +273,13 @@ func (in *transactWriteInput) remember(c *call, writes []write) {
 	c.tokens[*in.Token] = use
 }
 
+// ForgetTokens forgets all client request tokens, as time does after ten minutes.
+func (db *DB) ForgetTokens() {
+	db.mu.Lock()
+	defer db.mu.Unlock()
+	clear(db.tokens)
+}
+
 type (
 	transactGetInput struct {
 		Items                  []transactGetAction `json:"TransactItems"`

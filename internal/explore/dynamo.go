@@ -43,6 +43,7 @@ func (t *dynamoTable) Reset() {
 			panic(err)
 		}
 	}
+	t.db.ForgetTokens()
 }
 
 // RemoveExpired implements [Table].
@@ -122,6 +123,11 @@ func (w wire) GetItem(ctx context.Context, in *dynamodb.GetItemInput, _ ...func(
 	return Ask(ctx, w.p, Read, func() (*dynamodb.GetItemOutput, error) { return w.db.GetItem(ctx, in) })
 }
 
+// TransactWriteItems implements [dynamostore.API].
+func (w wire) TransactWriteItems(ctx context.Context, in *dynamodb.TransactWriteItemsInput, _ ...func(*dynamodb.Options)) (*dynamodb.TransactWriteItemsOutput, error) {
+	return Ask(ctx, w.p, "TransactWriteItems", func() (*dynamodb.TransactWriteItemsOutput, error) { return w.db.TransactWriteItems(ctx, in) })
+}
+
 // itemless keeps the items in the way of failed conditions back.
 type itemless struct{ wire }
 
@@ -143,7 +149,18 @@ func (i itemless) DeleteItem(ctx context.Context, in *dynamodb.DeleteItemInput, 
 	return out, withoutItem(err)
 }
 
+// TransactWriteItems implements [dynamostore.API].
+func (i itemless) TransactWriteItems(ctx context.Context, in *dynamodb.TransactWriteItemsInput, options ...func(*dynamodb.Options)) (*dynamodb.TransactWriteItemsOutput, error) {
+	out, err := i.wire.TransactWriteItems(ctx, in, options...)
+	return out, withoutItem(err)
+}
+
 func withoutItem(err error) error {
+	if canceled, ok := errors.AsType[*types.TransactionCanceledException](err); ok {
+		for i := range canceled.CancellationReasons {
+			canceled.CancellationReasons[i].Item = nil
+		}
+	}
 	if failed, ok := errors.AsType[*types.ConditionalCheckFailedException](err); ok {
 		failed.Item = nil
 	}
