@@ -190,15 +190,15 @@ var mutants = []mutant{
 	{
 		name:   "a release deletes finished steps",
 		file:   "persistence/dynamostore/write.go",
-		old:    "	u.require(\"attribute_not_exists(\" + phSteps + \")\")\n	input := &dynamodb.DeleteItemInput{",
-		new:    "	input := &dynamodb.DeleteItemInput{",
+		old:    "	u.require(\"attribute_not_exists(\" + phSteps + \")\")\n	return conditional{key: l.Key, write: Write{Delete:",
+		new:    "	return conditional{key: l.Key, write: Write{Delete:",
 		caught: []test{{"persistence/dynamostore", "TestTheContractIsKept"}},
 	},
 	{
 		name:   "a failed condition without its item is not looked into",
 		file:   "persistence/dynamostore/write.go",
-		old:    "	found, err = s.get(ctx, w.key, aws.Bool(true))\n	return false, found, err\n",
-		new:    "	return false, nil, nil\n",
+		old:    "	found, err = s.get(ctx, w.key, aws.Bool(true))\n",
+		new:    "	found, err = nil, nil\n",
 		caught: []test{{"persistence/dynamostore", "TestReport11AFailedConditionWithoutItsItemIsReadBack"}},
 	},
 	{

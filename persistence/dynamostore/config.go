@@ -144,4 +144,6 @@ const (
 	maxPartitionKey  = 2048      // bytes
 	maxSortKey       = 1024      // bytes
 	maxAttributeName = 255       // bytes; the limit of key attributes, kept for all
+	maxActions       = 100       // writes of one transaction
+	maxTransaction   = 4 << 20   // bytes, all items of one transaction
 )

@@ -22,32 +22,54 @@ func fault(op string, err error) error {
 	if err == nil {
 		return nil
 	}
+	if _, refused := errors.AsType[*persistence.RefusedError](err); refused || errors.Is(err, persistence.ErrInvalid) {
+		return err
+	}
 	if tooLarge(err) {
 		return errors.Join(persistence.ErrTooLarge, err)
 	}
 	return &persistence.Fault{Op: op, Retryable: retryable(err), Err: err}
 }
 
+const failedCondition = "ConditionalCheckFailed" // a cancellation reason
+
 // conditionFailed tells whether a write was refused by its condition, and
-// returns the item in its way if the endpoint says so. A transaction reports the
-// same thing as one of its reasons.
+// returns the item in its way if the endpoint says so.
 func conditionFailed(err error) (item, bool) {
-	if failed, ok := errors.AsType[*types.ConditionalCheckFailedException](err); ok {
-		return failed.Item, true
-	}
-	for _, reason := range cancellationReasons(err) {
-		if aws.ToString(reason.Code) == "ConditionalCheckFailed" {
-			return reason.Item, true
-		}
+	_, reason, known := decisive(err)
+	if known && aws.ToString(reason.Code) == failedCondition {
+		return reason.Item, true
 	}
 	return nil, false
 }
 
-func cancellationReasons(err error) []types.CancellationReason {
-	if canceled, ok := errors.AsType[*types.TransactionCanceledException](err); ok {
-		return canceled.CancellationReasons
+// decisive returns why a write, or a transaction, was refused: of several reasons
+// the first, in the order of the writes, and its index. The record comes before the
+// application's writes and decides therefore: where it is finished already, what
+// they meet is perhaps their own effect, and while another transaction holds it,
+// nobody knows.
+func decisive(err error) (index int, reason types.CancellationReason, known bool) {
+	if failed, ok := errors.AsType[*types.ConditionalCheckFailedException](err); ok {
+		return 0, types.CancellationReason{Code: aws.String(failedCondition), Item: failed.Item}, true
 	}
-	return nil
+	canceled, ok := errors.AsType[*types.TransactionCanceledException](err)
+	if !ok {
+		return 0, reason, false
+	}
+	for i, r := range canceled.CancellationReasons {
+		if code := aws.ToString(r.Code); code != "" && code != "None" {
+			return i, r, true
+		}
+	}
+	return 0, reason, false
+}
+
+// unexplained tells whether a transaction was cancelled without a reason. DAX and
+// older endpoints give none.
+func unexplained(err error) bool {
+	_, canceled := errors.AsType[*types.TransactionCanceledException](err)
+	_, _, known := decisive(err)
+	return canceled && !known
 }
 
 // busyCodes are the errors, and the cancellation reasons, of a table that would
@@ -62,12 +84,8 @@ var busyCodes = []string{
 }
 
 func busy(err error) bool {
-	if _, failed := conditionFailed(err); failed {
-		return false
-	}
-	isBusy := func(r types.CancellationReason) bool { return slices.Contains(busyCodes, aws.ToString(r.Code)) }
-	if slices.ContainsFunc(cancellationReasons(err), isBusy) {
-		return true
+	if _, reason, known := decisive(err); known {
+		return slices.Contains(busyCodes, aws.ToString(reason.Code))
 	}
 	failure, ok := errors.AsType[smithy.APIError](err)
 	return ok && slices.Contains(busyCodes, failure.ErrorCode())
@@ -79,7 +97,7 @@ func retryable(err error) bool {
 	if errors.Is(err, persistence.ErrUnreadable) {
 		return false
 	}
-	if busy(err) {
+	if busy(err) || unexplained(err) {
 		return true
 	}
 	answer, ok := errors.AsType[smithy.APIError](err)
@@ -98,7 +116,15 @@ func retryable(err error) bool {
 // its own for it, only "Item size has exceeded the maximum allowed size" and, for
 // updates, "Item size to update has exceeded the maximum allowed size".
 func tooLarge(err error) bool {
-	failure, ok := errors.AsType[smithy.APIError](err)
-	return ok && failure.ErrorCode() == "ValidationException" &&
-		strings.HasPrefix(strings.ToLower(failure.ErrorMessage()), "item size ")
+	message := ""
+	if _, reason, known := decisive(err); known {
+		if aws.ToString(reason.Code) == "ValidationError" {
+			message = aws.ToString(reason.Message)
+		}
+	} else if failure, ok := errors.AsType[smithy.APIError](err); ok && failure.ErrorCode() == validation {
+		message = failure.ErrorMessage()
+	}
+	return strings.HasPrefix(strings.ToLower(message), "item size ")
 }
+
+const validation = "ValidationException"

@@ -82,12 +82,23 @@ func (s *schema) maxKey() int {
 	return maxSortKey
 }
 
-// encode returns the item of a PROCESSING record.
-func (s *schema) encode(r persistence.Record) item {
+// encode returns the item of a record without steps; content is that of a finished
+// one.
+func (s *schema) encode(r persistence.Record, content stored) item {
 	i := s.key(r.Key)
-	i[s.attr.Status] = processing
 	i[s.attr.Owner] = text(r.Owner)
-	i[s.attr.LeaseUntil] = number(millis(r.LeaseUntil))
+	if r.Status == persistence.StatusProcessing {
+		i[s.attr.Status] = processing
+		i[s.attr.LeaseUntil] = number(millis(r.LeaseUntil))
+	} else {
+		i[s.attr.Status] = text(string(r.Status))
+	}
+	if content.encoding != "" {
+		i[s.attr.ResultEncoding] = text(content.encoding)
+	}
+	if content.result != nil {
+		i[s.attr.Result] = content.result
+	}
 	i[s.attr.ExpireAt] = number(seconds(r.ExpiresAt))
 	i[s.attr.Attempt] = number(int64(r.Attempt))
 	i[s.attr.Version] = currentVersion
@@ -149,6 +160,11 @@ func (s *schema) status(i item) persistence.Status {
 	return persistence.StatusProcessing
 }
 
+// isOf tells whether an item is the PROCESSING record of a lease.
+func (s *schema) isOf(i item, l persistence.Lease) bool {
+	return s.owner(i) == l.Owner && s.status(i) == persistence.StatusProcessing
+}
+
 func (s *schema) attempt(i item) int {
 	n, _ := numberOf(i[s.attr.Attempt])
 	return int(max(0, min(n, math.MaxInt32)))
@@ -180,6 +196,15 @@ func (s *schema) result(i item) (result []byte, omitted bool, err error) {
 
 func (s *schema) hasSteps(i item) bool {
 	_, exists := i[s.attr.Steps]
+	return exists
+}
+
+func (s *schema) hasStep(i item, name string) bool {
+	steps, ok := i[s.attr.Steps].(*types.AttributeValueMemberM)
+	if !ok {
+		return false
+	}
+	_, exists := steps.Value[name]
 	return exists
 }
 
@@ -228,13 +253,16 @@ func (s *schema) size(r persistence.Record) int {
 		n += len(s.attr.Result) + len(r.Result)
 	}
 	if len(r.Steps) > 0 {
-		n += len(s.attr.Steps) + 3
+		n += s.sizeOfNoSteps()
 		for name, output := range r.Steps {
-			n += len(name) + len(output) + 1
+			n += len(name) + len(output) + persistence.StepOverhead
 		}
 	}
 	return n
 }
+
+// sizeOfNoSteps is what the steps take besides each of them.
+func (s *schema) sizeOfNoSteps() int { return len(s.attr.Steps) + sizeOfCollection }
 
 // sizeOf is the size of a whole number: a byte for each pair of digits, without
 // the pairs of zeros at its end, one more, and another for a minus.

@@ -25,15 +25,16 @@ type API interface {
 // Store keeps records in a DynamoDB table. It is immutable and safe for
 // concurrent use; one store serves any number of operations.
 type Store struct {
-	api     API
-	table   *string
-	schema  schema
-	limited []func(*dynamodb.Options) // the request timeout
+	wire
+	table  *string
+	schema schema
 }
 
 var (
 	_ persistence.Store        = (*Store)(nil)
 	_ persistence.Checkpointer = (*Store)(nil)
+	_ persistence.Sizer        = (*Store)(nil)
+	_ persistence.Transactor   = (*Store)(nil)
 	_ persistence.Reader       = (*Store)(nil)
 )
 
@@ -48,10 +49,9 @@ func New(api API, config Config) (*Store, error) {
 		return nil, err
 	}
 	return &Store{
-		api:     api,
-		table:   aws.String(config.Table),
-		schema:  newSchema(config),
-		limited: []func(*dynamodb.Options){limitRequests(config.RequestTimeout)},
+		wire:   newWire(api, config.RequestTimeout),
+		table:  aws.String(config.Table),
+		schema: newSchema(config),
 	}, nil
 }
 
@@ -64,11 +64,8 @@ const maxRounds = 8
 
 // Acquire implements [persistence.Store].
 func (s *Store) Acquire(ctx context.Context, c persistence.Claim) (persistence.Record, error) {
-	if err := c.Check(); err != nil {
+	if err := s.checkClaim(c); err != nil {
 		return persistence.Record{}, err
-	}
-	if limit := s.schema.maxKey(); len(c.Key) > limit {
-		return persistence.Record{}, fmt.Errorf("%w: the key has %d bytes, the table allows %d", persistence.ErrInvalid, len(c.Key), limit)
 	}
 	var found item // what is known to be there: nothing yet
 	for range maxRounds {
@@ -80,7 +77,7 @@ func (s *Store) Acquire(ctx context.Context, c persistence.Claim) (persistence.R
 		switch verdict {
 		case persistence.Vacant:
 			record = c.Fresh()
-			write = s.insert(c)
+			write = s.insert(c, s.schema.encode(record, stored{}))
 		case persistence.Stale:
 			record = c.TakeOver(record)
 			write = s.takeOver(c, found)
@@ -102,6 +99,16 @@ func (s *Store) Acquire(ctx context.Context, c persistence.Claim) (persistence.R
 	return persistence.Record{}, fault("acquire", errContended)
 }
 
+func (s *Store) checkClaim(c persistence.Claim) error {
+	if err := c.Check(); err != nil {
+		return err
+	}
+	if limit := s.schema.maxKey(); len(c.Key) > limit {
+		return fmt.Errorf("%w: the key has %d bytes, the table allows %d", persistence.ErrInvalid, len(c.Key), limit)
+	}
+	return nil
+}
+
 // judge decides about the item that was found under the claim's key.
 func (s *Store) judge(c persistence.Claim, found item) (persistence.Record, persistence.Verdict, error) {
 	if found == nil {
@@ -116,6 +123,10 @@ func (s *Store) judge(c persistence.Claim, found item) (persistence.Record, pers
 
 // Complete implements [persistence.Store].
 func (s *Store) Complete(ctx context.Context, l persistence.Lease, o persistence.Outcome) error {
+	return s.completeWith(ctx, l, o, nil)
+}
+
+func (s *Store) completeWith(ctx context.Context, l persistence.Lease, o persistence.Outcome, writes []Write) error {
 	if err := errors.Join(l.Check(), o.Check()); err != nil {
 		return err
 	}
@@ -123,7 +134,9 @@ func (s *Store) Complete(ctx context.Context, l persistence.Lease, o persistence
 	if finished.size > maxItem {
 		return persistence.ErrTooLarge
 	}
-	applied, found, err := s.apply(ctx, s.complete(l, o, finished))
+	write := s.complete(l, o, finished)
+	write.with = writes
+	applied, found, err := s.apply(ctx, write)
 	if err != nil {
 		return fault("complete", err)
 	}
@@ -169,16 +182,29 @@ func (s *Store) Release(ctx context.Context, l persistence.Lease) error {
 // without a result must always be possible.
 const completionReserve = 256
 
+// Room implements [persistence.Sizer].
+func (s *Store) Room(l persistence.Lease) int {
+	record := persistence.Record{Key: l.Key, Owner: l.Owner, Fingerprint: l.Fingerprint, Status: persistence.StatusProcessing, Steps: l.Steps}
+	room := maxItem - s.schema.size(record) - completionReserve - l.Reserve
+	if len(l.Steps) == 0 {
+		room -= s.schema.sizeOfNoSteps()
+	}
+	return room
+}
+
 // Checkpoint implements [persistence.Checkpointer].
 func (s *Store) Checkpoint(ctx context.Context, l persistence.Lease, step string, output []byte) error {
+	return s.checkpointWith(ctx, l, step, output, nil)
+}
+
+func (s *Store) checkpointWith(ctx context.Context, l persistence.Lease, step string, output []byte, writes []Write) error {
 	if err := l.Check(); err != nil {
 		return err
 	}
 	if step == "" {
 		return fmt.Errorf("%w: a step without a name", persistence.ErrInvalid)
 	}
-	record := persistence.Record{Key: l.Key, Owner: l.Owner, Fingerprint: l.Fingerprint, Status: persistence.StatusProcessing, Steps: l.Steps}
-	if s.schema.size(record)+len(step)+len(output)+completionReserve > maxItem {
+	if len(step)+len(output)+persistence.StepOverhead > s.Room(l) {
 		return persistence.ErrTooLarge
 	}
 	write := s.firstStep(l, step, output)
@@ -186,14 +212,17 @@ func (s *Store) Checkpoint(ctx context.Context, l persistence.Lease, step string
 		write = s.furtherStep(l, step, output)
 	}
 	for range maxRounds {
+		write.with = writes
 		applied, found, err := s.apply(ctx, write)
 		switch {
 		case err != nil:
 			return fault("checkpoint", err)
 		case applied:
 			return nil
-		case s.schema.owner(found) != l.Owner, s.schema.status(found) != persistence.StatusProcessing:
+		case !s.schema.isOf(found, l):
 			return persistence.ErrLeaseLost
+		case s.schema.hasStep(found, step):
+			return nil
 		case s.schema.hasSteps(found):
 			write = s.furtherStep(l, step, output)
 		default:

@@ -13,27 +13,42 @@ import (
 
 // conditional is one conditional write of the record of a key.
 type conditional struct {
-	key  string
-	send request // for the item after the write, where that was asked for
+	key      string
+	write    Write
+	returned types.ReturnValue // the item that the answer to an update brings
+	with     []Write           // of the application, in one transaction with it
+	holds    func(item) bool   // the condition, of one that can be in a transaction
 }
 
 // apply sends a write. It returns the item that is there then: after the write,
 // where that was asked for, or the one that was in the way of its condition, or
 // nil where there is none.
 func (s *Store) apply(ctx context.Context, w conditional) (applied bool, found item, err error) {
-	found, err = retryBusy(ctx, w.send)
+	if len(w.with) == 0 {
+		found, err = s.alone(ctx, w.write, w.returned)
+	} else {
+		err = s.together(ctx, append([]Write{w.write}, w.with...)...)
+	}
 	if err == nil {
 		return true, found, nil
 	}
+	if refused := refusal(err, w.with, 1); refused != nil {
+		return false, nil, refused
+	}
 	found, failed := conditionFailed(err)
+	silent := len(w.with) > 0 && unexplained(err)
 	switch {
-	case !failed:
+	case !failed && !silent:
 		return false, nil, err
 	case len(found) > 0:
 		return false, found, nil
 	}
 	// Nothing was in the way, or the endpoint does not say what.
+	cause := err
 	found, err = s.get(ctx, w.key, aws.Bool(true))
+	if err == nil && silent && w.holds(found) {
+		err = cause // it was not the record
+	}
 	return false, found, err
 }
 
@@ -72,11 +87,11 @@ var vacant = aws.String("attribute_not_exists(#k) OR #x < :now AND NOT #l >= :no
 // mine is true of the record that a lease was given for.
 const mine = "#o = :owner AND #s = :processing"
 
-// insert writes the fresh record of a claim, all of it, in place of a vacant one.
-func (s *Store) insert(c persistence.Claim) conditional {
-	input := &dynamodb.PutItemInput{
+// insert writes a record for a claim, all of it, in place of a vacant one.
+func (s *Store) insert(c persistence.Claim, record item) conditional {
+	return conditional{key: c.Key, write: Write{Put: &types.Put{
 		TableName:                s.table,
-		Item:                     s.schema.encode(c.Fresh()),
+		Item:                     record,
 		ConditionExpression:      vacant,
 		ExpressionAttributeNames: s.schema.ofVacant,
 		ExpressionAttributeValues: item{
@@ -84,11 +99,7 @@ func (s *Store) insert(c persistence.Claim) conditional {
 			":nowms": number(c.Now.UnixMilli()),
 		},
 		ReturnValuesOnConditionCheckFailure: types.ReturnValuesOnConditionCheckFailureAllOld,
-	}
-	return conditional{c.Key, func(ctx context.Context) (item, error) {
-		_, err := s.api.PutItem(ctx, input, s.limited...)
-		return nil, err
-	}}
+	}}}
 }
 
 // takeOver makes the stale record just seen the claim's own: a compare-and-swap
@@ -110,9 +121,9 @@ func (s *Store) takeOver(c persistence.Claim, seen item) conditional {
 	}
 	u.remove(phResult) // in case that somebody has reset a finished record by hand
 	u.remove(phEncoding)
-	input := u.input(s, c.Key)
-	input.ReturnValues = types.ReturnValueAllNew
-	return s.updating(c.Key, input)
+	w := u.of(s, c.Key)
+	w.returned = types.ReturnValueAllNew
+	return w
 }
 
 // complete finishes the record of a lease.
@@ -127,7 +138,9 @@ func (s *Store) complete(l persistence.Lease, o persistence.Outcome, finished st
 		u.set(phResult, ":result", finished.result)
 	}
 	u.remove(phLease)
-	return u.of(s, l.Key)
+	w := u.of(s, l.Key)
+	w.holds = func(found item) bool { return s.schema.isOf(found, l) }
+	return w
 }
 
 // suspend gives the record of a lease up and keeps its steps.
@@ -143,36 +156,38 @@ func (s *Store) firstStep(l persistence.Lease, step string, output []byte) condi
 	u := s.mine(l)
 	u.require("attribute_not_exists(" + phSteps + ")")
 	u.set(phSteps, ":steps", &types.AttributeValueMemberM{Value: item{step: content(output)}})
-	return u.of(s, l.Key)
+	w := u.of(s, l.Key)
+	w.holds = func(found item) bool { return s.schema.isOf(found, l) && !s.schema.hasSteps(found) }
+	return w
 }
 
 // furtherStep adds a step to others. One that is there stays as it is.
 func (s *Store) furtherStep(l persistence.Lease, step string, output []byte) conditional {
 	u := s.mine(l)
 	u.require("attribute_exists(" + phSteps + ")")
-	u.sets = append(u.sets, "#t.#n = if_not_exists(#t.#n, :output)")
+	u.require("attribute_not_exists(" + phSteps + "." + phStep + ")")
+	u.sets = append(u.sets, phSteps+"."+phStep+" = :output")
 	u.values[":output"] = content(output)
-	w := u.input(s, l.Key)
-	w.ExpressionAttributeNames[phStep] = step
-	return s.updating(l.Key, w)
+	w := u.of(s, l.Key)
+	w.write.Update.ExpressionAttributeNames[phStep] = step
+	w.holds = func(found item) bool {
+		return s.schema.isOf(found, l) && s.schema.hasSteps(found) && !s.schema.hasStep(found, step)
+	}
+	return w
 }
 
 // remove deletes the record of a lease, unless it has steps.
 func (s *Store) remove(l persistence.Lease) conditional {
 	u := s.mine(l)
 	u.require("attribute_not_exists(" + phSteps + ")")
-	input := &dynamodb.DeleteItemInput{
+	return conditional{key: l.Key, write: Write{Delete: &types.Delete{
 		TableName:                           s.table,
 		Key:                                 s.schema.key(l.Key),
 		ConditionExpression:                 u.condition(),
 		ExpressionAttributeNames:            u.names(),
 		ExpressionAttributeValues:           u.values,
 		ReturnValuesOnConditionCheckFailure: types.ReturnValuesOnConditionCheckFailureAllOld,
-	}
-	return conditional{l.Key, func(ctx context.Context) (item, error) {
-		_, err := s.api.DeleteItem(ctx, input, s.limited...)
-		return nil, err
-	}}
+	}}}
 }
 
 // update collects the parts of a conditional write.
@@ -235,12 +250,12 @@ func (u *update) condition() *string { return aws.String(strings.Join(u.conditio
 
 func (u *update) names() map[string]string { return u.schema.names(u.used...) }
 
-func (u *update) input(s *Store, key string) *dynamodb.UpdateItemInput {
+func (u *update) of(s *Store, key string) conditional {
 	expression := "SET " + strings.Join(u.sets, ", ")
 	if len(u.removes) > 0 {
 		expression += " REMOVE " + strings.Join(u.removes, ", ")
 	}
-	return &dynamodb.UpdateItemInput{
+	return conditional{key: key, write: Write{Update: &types.Update{
 		TableName:                           s.table,
 		Key:                                 s.schema.key(key),
 		UpdateExpression:                    aws.String(expression),
@@ -248,17 +263,5 @@ func (u *update) input(s *Store, key string) *dynamodb.UpdateItemInput {
 		ExpressionAttributeNames:            u.names(),
 		ExpressionAttributeValues:           u.values,
 		ReturnValuesOnConditionCheckFailure: types.ReturnValuesOnConditionCheckFailureAllOld,
-	}
-}
-
-func (u *update) of(s *Store, key string) conditional { return s.updating(key, u.input(s, key)) }
-
-func (s *Store) updating(key string, input *dynamodb.UpdateItemInput) conditional {
-	return conditional{key, func(ctx context.Context) (item, error) {
-		output, err := s.api.UpdateItem(ctx, input, s.limited...)
-		if err != nil {
-			return nil, err
-		}
-		return output.Attributes, nil
-	}}
+	}}}
 }

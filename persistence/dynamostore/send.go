@@ -1,0 +1,118 @@
+package dynamostore
+
+import (
+	"context"
+	"crypto/rand"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+)
+
+// wire is the way to DynamoDB.
+type wire struct {
+	api     API
+	limited []func(*dynamodb.Options) // the request timeout
+}
+
+func newWire(api API, timeout time.Duration) wire {
+	return wire{api, []func(*dynamodb.Options){limitRequests(timeout)}}
+}
+
+// alone sends a write by itself and returns the item that was asked for.
+func (w wire) alone(ctx context.Context, write Write, returned types.ReturnValue) (item, error) {
+	switch {
+	case write.Put != nil:
+		return w.sendPut(ctx, write.Put)
+	case write.Update != nil:
+		return w.sendUpdate(ctx, write.Update, returned)
+	default:
+		return w.sendDelete(ctx, write.Delete)
+	}
+}
+
+func (w wire) sendPut(ctx context.Context, put *types.Put) (item, error) {
+	input := &dynamodb.PutItemInput{
+		TableName:                           put.TableName,
+		Item:                                put.Item,
+		ConditionExpression:                 put.ConditionExpression,
+		ExpressionAttributeNames:            put.ExpressionAttributeNames,
+		ExpressionAttributeValues:           put.ExpressionAttributeValues,
+		ReturnValuesOnConditionCheckFailure: put.ReturnValuesOnConditionCheckFailure,
+	}
+	return retryBusy(ctx, func(ctx context.Context) (item, error) {
+		_, err := w.api.PutItem(ctx, input, w.limited...)
+		return nil, err
+	})
+}
+
+func (w wire) sendUpdate(ctx context.Context, update *types.Update, returned types.ReturnValue) (item, error) {
+	input := &dynamodb.UpdateItemInput{
+		TableName:                           update.TableName,
+		Key:                                 update.Key,
+		UpdateExpression:                    update.UpdateExpression,
+		ConditionExpression:                 update.ConditionExpression,
+		ExpressionAttributeNames:            update.ExpressionAttributeNames,
+		ExpressionAttributeValues:           update.ExpressionAttributeValues,
+		ReturnValues:                        returned,
+		ReturnValuesOnConditionCheckFailure: update.ReturnValuesOnConditionCheckFailure,
+	}
+	return retryBusy(ctx, func(ctx context.Context) (item, error) {
+		output, err := w.api.UpdateItem(ctx, input, w.limited...)
+		if err != nil {
+			return nil, err
+		}
+		return output.Attributes, nil
+	})
+}
+
+func (w wire) sendDelete(ctx context.Context, remove *types.Delete) (item, error) {
+	input := &dynamodb.DeleteItemInput{
+		TableName:                           remove.TableName,
+		Key:                                 remove.Key,
+		ConditionExpression:                 remove.ConditionExpression,
+		ExpressionAttributeNames:            remove.ExpressionAttributeNames,
+		ExpressionAttributeValues:           remove.ExpressionAttributeValues,
+		ReturnValuesOnConditionCheckFailure: remove.ReturnValuesOnConditionCheckFailure,
+	}
+	return retryBusy(ctx, func(ctx context.Context) (item, error) {
+		_, err := w.api.DeleteItem(ctx, input, w.limited...)
+		return nil, err
+	})
+}
+
+// tokenKept is for how long a transaction is sent again, less than the ten minutes
+// for which DynamoDB remembers a ClientRequestToken (its API reference,
+// "TransactWriteItems").
+const tokenKept = 9 * time.Minute
+
+// together sends writes as one transaction.
+//
+// Its token is random, and the same in every try of this call: the SDK's, after a
+// reply that was lost, and those of retryBusy. DynamoDB answers a try with success
+// if an earlier one was applied, and with TransactionInProgressException, which is
+// tried again, while one is under way. A cancelled transaction leaves its token
+// free. Another call has another token, also for the same writes, so there is
+// nothing for an IdempotentParameterMismatchException to compare: a completion may be
+// asked again without its result, and what was applied before is then told by the
+// record. After ten minutes a token is forgotten, and a try that comes later (from
+// an environment that was frozen in between) would count as new. The record's
+// condition refuses that one; transactions without a record have only their own
+// conditions, hence the limit.
+func (w wire) together(ctx context.Context, writes ...Write) error {
+	ctx, cancel := context.WithTimeout(ctx, tokenKept)
+	defer cancel()
+	input := &dynamodb.TransactWriteItemsInput{
+		TransactItems:      make([]types.TransactWriteItem, len(writes)),
+		ClientRequestToken: aws.String(rand.Text()),
+	}
+	for i, write := range writes {
+		input.TransactItems[i] = write.action()
+	}
+	_, err := retryBusy(ctx, func(ctx context.Context) (item, error) {
+		_, err := w.api.TransactWriteItems(ctx, input, w.limited...)
+		return nil, err
+	})
+	return err
+}
