@@ -84,12 +84,8 @@ func (g *Guard) meet(ctx context.Context, c persistence.Claim, polling bool) (pe
 	asking, cancel := g.asking(ctx, ctx)
 	defer cancel()
 	if g.reader != nil && (g.config.ReadFirst || polling) {
-		looking, looked := g.asking(asking, asking) // half of it, so that the claim has time left
-		record, found, err := g.reader.Read(looking, c.Key)
-		looked()
-		settled := found && record.Status.Finished() && !record.Expired(c.Now)
-		running := found && record.LeaseLive(c.Now)
-		if err == nil && (settled || polling && running) {
+		record, settled := g.look(asking, c)
+		if settled || polling && record.LeaseLive(c.Now) {
 			return record, nil
 		}
 	}
@@ -98,6 +94,18 @@ func (g *Guard) meet(ctx context.Context, c persistence.Claim, polling bool) (pe
 		return record, g.notAcquired(ctx, c, err)
 	}
 	return record, nil
+}
+
+// look reads the record of a claim, and tells whether it is finished. What it finds is
+// empty where there is none, or where it can't be read.
+func (g *Guard) look(ctx context.Context, c persistence.Claim) (record persistence.Record, finished bool) {
+	looking, cancel := g.asking(ctx, ctx) // half of the time, so that a claim has some left
+	defer cancel()
+	record, found, err := g.reader.Read(looking, c.Key)
+	if err != nil || !found {
+		return persistence.Record{}, false
+	}
+	return record, record.Status.Finished() && !record.Expired(c.Now)
 }
 
 // notAcquired gives up a claim whose fate is not known. If it was applied and

@@ -21,23 +21,50 @@ type Call struct {
 
 type callKey struct{}
 
+// calling is a call as its context knows it. One without a key runs unprotected.
+type calling struct {
+	Call
+	journal *journal // nil where the guard declares no steps
+}
+
 // CallFrom returns the guarded call that ctx belongs to. There is none outside
 // of one, and none where the function runs unprotected.
 func CallFrom(ctx context.Context) (Call, bool) {
-	c, ok := ctx.Value(callKey{}).(Call)
-	return c, ok
-}
-
-func withCall(ctx context.Context, operation string, r persistence.Record) context.Context {
-	return context.WithValue(withoutObserver(ctx), callKey{}, Call{Operation: operation, Key: r.Key, Attempt: r.Attempt})
-}
-
-// withoutCall hides the call of a guard further out from a function that runs
-// unprotected.
-func withoutCall(ctx context.Context) context.Context {
-	ctx = withoutObserver(ctx)
-	if _, guarded := CallFrom(ctx); !guarded {
-		return ctx
+	c, ok := ctx.Value(callKey{}).(*calling)
+	if !ok || c.Key == "" {
+		return Call{}, false
 	}
-	return context.WithValue(ctx, callKey{}, nil)
+	return c.Call, true
+}
+
+// journalFrom returns the journal of the call that ctx belongs to; nil where there is
+// none.
+func journalFrom(ctx context.Context) *journal {
+	if c, ok := ctx.Value(callKey{}).(*calling); ok {
+		return c.journal
+	}
+	return nil
+}
+
+// withCall returns the context of the guarded function, in which it may enlist writes
+// if the store can commit them.
+func (g *Guard) withCall(ctx context.Context, c *calling) (context.Context, *persistence.Enlistment) {
+	if c.journal != nil {
+		c.journal.call = c
+	}
+	_, within := ctx.Value(callKey{}).(*calling)
+	if within || c.Key != "" || c.journal != nil {
+		ctx = context.WithValue(ctx, callKey{}, c)
+	}
+	return g.enlisting(withoutObserver(ctx))
+}
+
+// enlisting returns a context in which writes are enlisted with the enlistment that
+// is returned, or with none.
+func (g *Guard) enlisting(ctx context.Context) (context.Context, *persistence.Enlistment) {
+	if g.transactor == nil {
+		return persistence.WithEnlistment(ctx, nil), nil
+	}
+	e := new(persistence.Enlistment)
+	return persistence.WithEnlistment(ctx, e), e
 }

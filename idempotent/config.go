@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"slices"
 	"time"
 
 	"github.com/ikkai-go/idempotency"
@@ -32,6 +33,23 @@ type Config struct {
 	// OnMissingKey says what a payload without a key means. Defaults to
 	// RefuseMissing.
 	OnMissingKey MissingKey
+
+	// Steps are the names of all steps that the function may run: see [Step]. An
+	// entry that ends in "/" declares all names that begin with it, such as
+	// "e-mail/" for "e-mail/42". A record that has a step that is not declared, as
+	// after a deployment that has renamed one, is refused before anything runs; so
+	// keep the names of removed steps until the TTL is over. Names have up to 200
+	// bytes and no colon. Needs a store that is a [persistence.Checkpointer]. Defaults
+	// to none.
+	Steps []string
+
+	// OnlyEnlists promises that the function has no effects but the writes that it
+	// enlists (dynamostore.Enlist). It then runs without a PROCESSING record, in any
+	// number of callers at once, and its result and its writes commit in one
+	// transaction, if nobody else's have: one request in all. The others get the
+	// result that was committed. Needs a store that is a [persistence.Transactor], and
+	// excludes Steps. Defaults to false.
+	OnlyEnlists bool
 
 	// TTL is how long an outcome is replayed, counted from its completion.
 	// Defaults to 24 hours, and is at least a second.
@@ -77,7 +95,8 @@ type Config struct {
 	// not depend on the function's context. Defaults to 5 seconds.
 	StoreTimeout time.Duration
 
-	// Observe, if set, is called for every [Event], on the goroutine of the call.
+	// Observe, if set, is called for every [Event], on the goroutine of the call, or
+	// of the step.
 	Observe func(context.Context, Event)
 
 	// OnReplay, if set, is called for every replay and returns what is answered
@@ -208,6 +227,22 @@ func (c Config) check(store persistence.Store) error {
 	}
 	if _, reads := store.(persistence.Reader); c.ReadFirst && !reads {
 		fault("ReadFirst", "needs a store that is a persistence.Reader, and %T is none", store)
+	}
+	for i, name := range c.Steps {
+		if err := checkStepName(name); err != nil {
+			fault("Steps", "%v", err)
+		} else if slices.Contains(c.Steps[:i], name) {
+			fault("Steps", "declares %q twice", name)
+		}
+	}
+	if _, keeps := able[persistence.Checkpointer](store); len(c.Steps) > 0 && !keeps {
+		fault("Steps", "need a store that is a persistence.Checkpointer, and %T is none", store)
+	}
+	if _, commits := able[persistence.Transactor](store); c.OnlyEnlists && !commits {
+		fault("OnlyEnlists", "needs a store that is a persistence.Transactor, and %T is none", store)
+	}
+	if c.OnlyEnlists && len(c.Steps) > 0 {
+		fault("OnlyEnlists", "excludes Steps: there is no record to keep them in")
 	}
 	return errors.Join(faults...)
 }

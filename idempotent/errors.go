@@ -109,19 +109,29 @@ func (e *ReplayError) Unwrap() error { return e.Err }
 
 // OutcomeUnknownError says that an earlier run did not finish within its lease, or
 // never started after it had the record, and that the operation is configured not
-// to run again in that case. Nothing ran.
+// to run again in that case. Nothing ran. In a [*StepError] it says the same of a
+// step that must run at most once.
 type OutcomeUnknownError struct {
 	Key string
-	// LeaseUntil is when the earlier run's lease ended.
+	// LeaseUntil is when the earlier run's lease ended; zero for a step.
 	LeaseUntil time.Time
+	// Err is why it could not be found out, if that was tried.
+	Err error
 }
 
 func (e *OutcomeUnknownError) Error() string {
-	return fmt.Sprintf("idempotent: an earlier run of %s did not finish, its outcome is unknown", e.Key)
+	text := fmt.Sprintf("idempotent: an earlier run of %s did not finish, its outcome is unknown", e.Key)
+	if e.Err != nil {
+		text += ": " + e.Err.Error()
+	}
+	return text
 }
 
 // Is reports whether target is [ErrOutcomeUnknown].
 func (e *OutcomeUnknownError) Is(target error) bool { return target == ErrOutcomeUnknown }
+
+// Unwrap returns the cause, if there is one.
+func (e *OutcomeUnknownError) Unwrap() error { return e.Err }
 
 // LeaseLostError says that the function ran and succeeded, but somebody else owns
 // the record by now: the lease was over before the end, and another run was
@@ -145,7 +155,7 @@ func (e *LeaseLostError) Unwrap() error { return e.Err }
 
 // StoreError says that the store failed, and whether the function ran.
 type StoreError struct {
-	// Op is what was asked of the store: "acquire" or "complete".
+	// Op is what was asked of the store: "acquire", "complete" or "checkpoint".
 	Op  string
 	Key string
 	// Executed tells whether the function ran. If it did, Result is what it

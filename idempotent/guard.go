@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"reflect"
+	"slices"
 	"strings"
 	"sync"
 
@@ -17,8 +18,12 @@ import (
 // the store, and keep it.
 type Guard struct {
 	store  persistence.Store
-	reader persistence.Reader // nil where the store is none
 	config Config
+	// What else the store can do; nil where it can't.
+	reader       persistence.Reader
+	checkpointer persistence.Checkpointer
+	sizer        persistence.Sizer
+	transactor   persistence.Transactor
 }
 
 // New returns a guard for the operation that config describes. It checks the
@@ -43,8 +48,29 @@ func New(store persistence.Store, config Config) (*Guard, error) {
 			Err:     ErrDuplicateOperation,
 		}
 	}
-	reader, _ := store.(persistence.Reader)
-	return &Guard{store: store, reader: reader, config: config}, nil
+	config.Steps = slices.Clone(config.Steps)
+	g := &Guard{store: store, config: config}
+	g.reader, _ = store.(persistence.Reader)
+	g.checkpointer, _ = able[persistence.Checkpointer](store)
+	g.sizer, _ = able[persistence.Sizer](store)
+	g.transactor, _ = able[persistence.Transactor](store)
+	return g, nil
+}
+
+// able returns a store's optional ability. A store in front of others, such as
+// [persistence.Cached], has it only if they have it too.
+func able[T any](store persistence.Store) (T, bool) {
+	ability, ok := store.(T)
+	for behind := store; ok; {
+		front, wraps := behind.(interface{ Unwrap() persistence.Store })
+		if !wraps {
+			return ability, true
+		}
+		behind = front.Unwrap()
+		_, ok = behind.(T)
+	}
+	var none T
+	return none, false
 }
 
 // ErrDuplicateOperation is the cause of a refusal by [New]: the operation has a

@@ -12,6 +12,8 @@ type Event struct {
 	Operation string
 	// Key is the record's key; empty where there is none.
 	Key string
+	// Step is the step that it happened to, if it was one.
+	Step string
 	// Attempt counts the acquisitions of the record; 0 where it is not known.
 	Attempt int
 	// Elapsed is how long the function ran (Executed, Released, LeaseLost,
@@ -51,14 +53,24 @@ const (
 	OutcomeUnknown EventKind = "outcome unknown"
 	// StoreFailed says that a call of the store failed.
 	StoreFailed EventKind = "store failed"
+	// PartialSuccess is Released where finished steps are kept: a retry resumes them.
+	PartialSuccess EventKind = "partial success"
+	// StepExecuted says that a step ran, and that its output is recorded.
+	StepExecuted EventKind = "step executed"
+	// StepReplayed says that a step was finished before, and its output returned.
+	StepReplayed EventKind = "step replayed"
+	// Compensated says that a step was undone.
+	Compensated EventKind = "compensated"
+	// CompensationFailed says that a step could not be undone yet.
+	CompensationFailed EventKind = "compensation failed"
 )
 
 // level is how loud an event is logged.
 func (k EventKind) level() slog.Level {
 	switch k {
-	case LeaseLost, StoreFailed:
+	case LeaseLost, StoreFailed, CompensationFailed:
 		return slog.LevelError
-	case Mismatch, TakenOver, NotStored, Unprotected, OutcomeUnknown:
+	case Mismatch, TakenOver, NotStored, Unprotected, OutcomeUnknown, PartialSuccess, Compensated:
 		return slog.LevelWarn
 	default:
 		return slog.LevelDebug
@@ -69,7 +81,7 @@ type observerKey struct{}
 
 // WithObserver returns a context in which one guarded call tells observe its events,
 // on the goroutine of the call and after Config.Observe. Calls that the guarded
-// function makes in turn are not among them.
+// function makes in turn are not among them, nor are those of its steps.
 //
 // It is for adapters: the function's own error comes out unchanged, and only the
 // events tell what became of its record. A permanent failure is recorded if the last
@@ -91,6 +103,9 @@ func (g *Guard) report(ctx context.Context, e Event) {
 	e.Operation = g.config.Operation
 	if level := e.Kind.level(); g.config.Logger.Enabled(ctx, level) {
 		attrs := []slog.Attr{slog.String("operation", e.Operation), slog.String("key", e.Key)}
+		if e.Step != "" {
+			attrs = append(attrs, slog.String("step", e.Step))
+		}
 		if e.Attempt > 0 {
 			attrs = append(attrs, slog.Int("attempt", e.Attempt))
 		}

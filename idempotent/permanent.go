@@ -61,6 +61,20 @@ func recordable(err error) ([]byte, bool) {
 	return stored, true
 }
 
+// failureOf is what is recorded of an error that is not final.
+func failureOf(err error) failure {
+	return failure{Type: typeName(err), Message: shorten(storable(err.Error()), maxNote)}
+}
+
+// shortened is a recorded failure with no more of its text than always fits.
+func shortened(stored []byte) []byte {
+	var f failure
+	_ = json.Unmarshal(stored, &f) // it is ours
+	f.Message = shorten(f.Message, maxNote)
+	stored, _ = json.Marshal(f)
+	return stored
+}
+
 func replayFailure(r persistence.Record) error {
 	if r.ResultOmitted {
 		return &PermanentError{Message: "the operation failed for good, its error was not stored"}
@@ -72,15 +86,23 @@ func replayFailure(r persistence.Record) error {
 	return &PermanentError{Type: f.Type, Message: f.Message}
 }
 
-// maxMessage is how much of an error's text is stored, in bytes.
-const maxMessage = 4 << 10
+// maxMessage is how much of an error's text is stored, in bytes; maxNote where it
+// has to fit into what a record with steps keeps free. (JSON may take six bytes for
+// one.)
+const (
+	maxMessage = 4 << 10
+	maxNote    = failureSize / 8
+)
 
 func storable(message string) string {
-	message = strings.ToValidUTF8(message, "\uFFFD")
-	if len(message) <= maxMessage {
+	return shorten(strings.ToValidUTF8(message, "\uFFFD"), maxMessage)
+}
+
+func shorten(message string, limit int) string {
+	if len(message) <= limit {
 		return message
 	}
-	return strings.ToValidUTF8(message[:maxMessage], "") + "…"
+	return strings.ToValidUTF8(message[:limit], "") + "…"
 }
 
 func typeName(err error) string {

@@ -52,6 +52,12 @@ func (g *Guard) call(ctx context.Context, identify func() (identity, error), run
 		}
 		return nil, refused
 	}
+	if g.config.OnlyEnlists {
+		answer, settled, err := g.callOnce(ctx, id, run)
+		if settled {
+			return answer, err
+		}
+	}
 	claim := persistence.Claim{
 		Key:          id.key,
 		Owner:        rand.Text(),
@@ -145,18 +151,15 @@ func (g *Guard) execute(ctx context.Context, got acquisition, run body) error {
 		g.report(ctx, Event{Kind: TakenOver, Key: got.record.Key, Attempt: got.record.Attempt})
 	}
 	until, err := t.until(ctx)
+	if err == nil {
+		t.journal, err = g.newJournal(got.record, until)
+	}
 	if err != nil {
 		t.release(ctx, err)
 		return err
 	}
-	if err := t.run(withCall(ctx, g.config.Operation, got.record), until, run); err != nil {
+	if err = t.run(ctx, until, run); err != nil || t.journal.backward() {
 		return t.settleFailure(ctx, err)
 	}
 	return t.settleResult(ctx)
-}
-
-// unprotected runs the function without a record.
-func (g *Guard) unprotected(ctx context.Context, key string, why error, run body) error {
-	g.report(ctx, Event{Kind: Unprotected, Key: key, Err: why})
-	return run(withoutCall(ctx), new(effect))
 }

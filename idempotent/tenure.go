@@ -13,13 +13,23 @@ import (
 // tenure is the time in which a call owns its record: from acquiring it until it
 // is settled, which happens on every way out.
 type tenure struct {
-	guard  *Guard
-	record persistence.Record
+	guard   *Guard
+	record  persistence.Record // as it was acquired
+	journal *journal           // of its steps; nil where the guard declares none
 
-	effect  effect
-	status  persistence.Status // that the effect is recorded with; empty for COMPLETED
-	elapsed time.Duration      // of the function
-	settled bool
+	effect   effect
+	enlisted *persistence.Enlistment // commits with the result
+	status   persistence.Status      // that the effect is recorded with; empty for COMPLETED
+	elapsed  time.Duration           // of the function
+	settled  bool
+}
+
+// lease returns the lease of the record as it is now.
+func (t *tenure) lease() persistence.Lease {
+	if t.journal == nil {
+		return t.record.Lease()
+	}
+	return t.journal.current()
 }
 
 // until returns when the run must be over, or why it must not start. That is the
@@ -41,13 +51,18 @@ func (t *tenure) until(ctx context.Context) (time.Time, error) {
 	return until, nil
 }
 
-// run runs the function.
+// run runs the function, and waits for its steps.
 func (t *tenure) run(ctx context.Context, until time.Time, run body) error {
-	if deadline, ok := ctx.Deadline(); !ok || until.Before(deadline) {
+	defer t.journal.close()
+	if deadline, ok := ctx.Deadline(); t.journal != nil || !ok || until.Before(deadline) {
 		var cancel context.CancelFunc
 		ctx, cancel = context.WithDeadline(ctx, until)
 		defer cancel()
 	}
+	ctx, t.enlisted = t.guard.withCall(ctx, &calling{
+		Call:    Call{Operation: t.guard.config.Operation, Key: t.record.Key, Attempt: t.record.Attempt},
+		journal: t.journal,
+	})
 	started := time.Now()
 	err := run(ctx, &t.effect)
 	t.elapsed = time.Since(started)
@@ -64,7 +79,9 @@ func (t *tenure) end(ctx context.Context) {
 		if t.effect.result == nil && t.effect.omit == nil {
 			t.effect.omit = errUnwound
 		}
-		_ = t.complete(ctx, nil)
+		if err := t.complete(ctx, nil); refused(err) {
+			t.release(ctx, err)
+		}
 	default:
 		t.release(ctx, errUnwound)
 	}
@@ -74,28 +91,39 @@ func (t *tenure) end(ctx context.Context) {
 // not return.
 var errUnwound = errors.New("a panic, or the goroutine exited")
 
-// settleFailure records a permanent failure and releases the record after any
-// other. The function's error is the caller's, whatever becomes of the record.
+// settleFailure records a permanent failure, once the finished steps are undone, and
+// releases the record after any other. The function's error is the caller's, whatever becomes of the record; only
+// where finished steps remain, the caller is told.
 func (t *tenure) settleFailure(ctx context.Context, err error) error {
+	t.effect = effect{}
+	err = t.journal.settle(ctx, err)
 	stored, permanent := recordable(err)
-	if !permanent {
-		t.release(ctx, err)
-		return err
+	_, stuck := errors.AsType[*CompensationError](err)
+	if stuck || !permanent {
+		kept := t.release(ctx, err)
+		if stuck || len(kept) == 0 {
+			return err
+		}
+		return &PartialSuccessError{Key: t.record.Key, Done: kept, Err: err}
 	}
 	t.status, t.effect = persistence.StatusFailed, effect{done: true, result: stored}
 	_ = t.complete(ctx, err)
 	return err
 }
 
-// settleResult records the function's result.
+// settleResult records the function's result. Where one of the writes that commit
+// with it is refused, the function has had no effect, and has failed with the
+// write's error.
 func (t *tenure) settleResult(ctx context.Context) error {
 	err := t.complete(ctx, nil)
 	switch {
 	case err == nil:
 		return nil
+	case refused(err):
+		return t.settleFailure(ctx, reason(err))
 	case errors.Is(err, persistence.ErrLeaseLost):
 		return &LeaseLostError{Key: t.record.Key, Result: t.effect.result, Err: err}
-	case t.guard.config.OnStoreFault == FailOpen:
+	case t.guard.config.OnStoreFault == FailOpen && len(t.enlisted.Close()) == 0:
 		return nil
 	default:
 		return &StoreError{
@@ -106,8 +134,25 @@ func (t *tenure) settleResult(ctx context.Context) error {
 	}
 }
 
-// complete writes the outcome, without its result where that can't be stored. It
-// reports what came of it, and returns the store's error.
+// refused tells whether a transaction was not carried out because of the writes that
+// were enlisted.
+func refused(err error) bool {
+	_, ok := errors.AsType[*persistence.RefusedError](err)
+	return ok || errors.Is(err, persistence.ErrInvalid)
+}
+
+// reason is why a transaction was refused, as the function's error.
+func reason(err error) error {
+	if refused, ok := errors.AsType[*persistence.RefusedError](err); ok {
+		return refused.Err
+	}
+	return err
+}
+
+// complete writes the outcome, without its result where that can't be stored, and
+// together with the writes that were enlisted, unless the function has failed. It
+// reports what came of it, and returns the store's error. After a refusal the record
+// is not settled.
 func (t *tenure) complete(ctx context.Context, cause error) error {
 	e := t.effect
 	outcome := persistence.Outcome{
@@ -116,13 +161,20 @@ func (t *tenure) complete(ctx context.Context, cause error) error {
 		ResultOmitted: e.omit != nil,
 		ExpiresAt:     t.guard.expiry(wallClock()),
 	}
+	var writes []persistence.Write
+	if outcome.Status == persistence.StatusCompleted {
+		writes = t.enlisted.Close()
+	}
 	settling, cancel := t.guard.settling(ctx)
 	defer cancel()
-	err := t.guard.store.Complete(settling, t.record.Lease(), outcome)
+	err := t.guard.complete(settling, t.lease(), outcome, writes)
 	if errors.Is(err, persistence.ErrTooLarge) {
 		e.omit = err
 		outcome.ResultOmitted = true
-		err = t.guard.store.Complete(settling, t.record.Lease(), outcome)
+		err = t.guard.complete(settling, t.lease(), outcome, writes)
+	}
+	if refused(err) && len(writes) > 0 {
+		return err
 	}
 	t.settled = true
 	switch {
@@ -138,22 +190,34 @@ func (t *tenure) complete(ctx context.Context, cause error) error {
 	return err
 }
 
+// complete completes a record, together with writes if there are any.
+func (g *Guard) complete(ctx context.Context, l persistence.Lease, o persistence.Outcome, writes []persistence.Write) error {
+	if len(writes) == 0 {
+		return g.store.Complete(ctx, l, o)
+	}
+	return g.transactor.CompleteWith(ctx, l, o, writes)
+}
+
 // release gives the record up, so that a retry may run at once. If that fails,
 // the lease still bounds the record; nobody but the log and the observer has to
-// know.
-func (t *tenure) release(ctx context.Context, cause error) {
+// know. It returns the finished steps that remain.
+func (t *tenure) release(ctx context.Context, cause error) (kept []string) {
 	settling, cancel := t.guard.settling(ctx)
 	defer cancel()
-	err := t.guard.store.Release(settling, t.record.Lease())
+	err := t.guard.store.Release(settling, t.lease())
 	t.settled = true
 	switch {
-	case err == nil:
-		t.report(ctx, Released, cause)
 	case errors.Is(err, persistence.ErrLeaseLost):
 		t.report(ctx, LeaseLost, cause)
-	default:
+		return nil
+	case err != nil:
 		t.report(ctx, StoreFailed, fmt.Errorf("release: %w", err))
+	case len(t.lease().Steps) > 0:
+		t.report(ctx, PartialSuccess, cause)
+	default:
+		t.report(ctx, Released, cause)
 	}
+	return t.journal.kept()
 }
 
 func (t *tenure) report(ctx context.Context, kind EventKind, err error) {

@@ -68,8 +68,12 @@ type Enlistment struct {
 	closed bool
 }
 
-// Close ends the enlistment and returns what was enlisted, in order.
+// Close ends the enlistment and returns what was enlisted, in order. Nothing is
+// enlisted with a nil Enlistment.
 func (e *Enlistment) Close() []Write {
+	if e == nil {
+		return nil
+	}
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	e.closed = true

@@ -1,0 +1,121 @@
+package idempotent
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"time"
+
+	"github.com/ikkai-go/idempotency/persistence"
+)
+
+// once is a call whose only effects are the writes that it enlists, in the short form
+// of the protocol: the function runs without a record, and what comes of it commits in
+// one transaction, where the record is vacant.
+type once struct {
+	guard    *Guard
+	claim    persistence.Claim
+	effect   effect
+	enlisted *persistence.Enlistment
+	elapsed  time.Duration // of the function
+}
+
+// callOnce takes a call through the short form. It is not settled where the record is
+// neither vacant nor finished: then nothing has happened, and the long form decides.
+func (g *Guard) callOnce(ctx context.Context, id identity, run body) (answer *replayed, settled bool, err error) {
+	o := &once{guard: g, claim: persistence.Claim{Key: id.key, Owner: rand.Text(), Fingerprint: id.fingerprint}}
+	if err := g.date(ctx, &o.claim); err != nil {
+		return nil, true, err
+	}
+	if g.config.ReadFirst {
+		if record, finished := g.look(ctx, o.claim); finished {
+			return o.answer(ctx, record, nil)
+		}
+	}
+	if err := o.run(ctx, run); err != nil {
+		return o.fail(ctx, err)
+	}
+	record, err := o.commit(ctx, persistence.StatusCompleted, o.enlisted.Close())
+	switch {
+	case err == nil:
+		return o.answer(ctx, record, nil)
+	case refused(err):
+		return o.fail(ctx, reason(err))
+	}
+	o.report(ctx, NotStored, err)
+	return nil, true, &StoreError{
+		Op: "complete", Key: id.key,
+		Executed: true, Result: o.effect.result,
+		Retryable: persistence.Retryable(err), Err: err,
+	}
+}
+
+// run runs the function. There is no lease; it has the time that a lease would give.
+func (o *once) run(ctx context.Context, run body) error {
+	ctx, cancel := context.WithDeadline(ctx, o.claim.LeaseUntil.Add(-o.guard.config.ClockSkew))
+	defer cancel()
+	c := &calling{Call: Call{Operation: o.guard.config.Operation, Key: o.claim.Key, Attempt: 1}}
+	ctx, o.enlisted = o.guard.withCall(ctx, c)
+	started := time.Now()
+	err := run(ctx, &o.effect)
+	o.elapsed = time.Since(started)
+	return err
+}
+
+// fail records a failure for good. Any other leaves nothing behind.
+func (o *once) fail(ctx context.Context, cause error) (*replayed, bool, error) {
+	stored, permanent := recordable(cause)
+	if !permanent {
+		o.report(ctx, Released, cause)
+		return nil, true, cause
+	}
+	o.effect = effect{result: stored}
+	record, err := o.commit(ctx, persistence.StatusFailed, nil)
+	if err != nil {
+		o.report(ctx, NotStored, err)
+		return nil, true, cause
+	}
+	return o.answer(ctx, record, cause)
+}
+
+// commit commits the outcome and the writes. The clock is read now: only now is it
+// decided whether the record is vacant.
+func (o *once) commit(ctx context.Context, status persistence.Status, writes []persistence.Write) (persistence.Record, error) {
+	now := wallClock()
+	o.claim.Now, o.claim.LeaseUntil, o.claim.ExpiresAt = now, ceil(now.Add(1), time.Millisecond), o.guard.expiry(now)
+	outcome := persistence.Outcome{Status: status, Result: o.effect.result, ResultOmitted: o.effect.omit != nil, ExpiresAt: o.claim.ExpiresAt}
+	settling, cancel := o.guard.settling(ctx)
+	defer cancel()
+	record, err := o.guard.transactor.CompleteAtOnce(settling, o.claim, outcome, writes)
+	if errors.Is(err, persistence.ErrTooLarge) && !outcome.ResultOmitted {
+		o.effect.omit, outcome.ResultOmitted = err, true
+		record, err = o.guard.transactor.CompleteAtOnce(settling, o.claim, outcome, writes)
+	}
+	return record, err
+}
+
+// answer answers from the record that holds the key now. Its own has the error that
+// was the cause of it, if there is one.
+func (o *once) answer(ctx context.Context, record persistence.Record, cause error) (*replayed, bool, error) {
+	if record.Owner == o.claim.Owner {
+		if o.effect.omit != nil {
+			o.report(ctx, NotStored, o.effect.omit)
+		} else {
+			o.report(ctx, Executed, cause)
+		}
+		return nil, true, cause
+	}
+	if !record.Status.Finished() {
+		return nil, false, nil
+	}
+	if err := refusal(o.claim, record); err != nil {
+		o.guard.report(ctx, Event{Kind: kindOf(err), Key: o.claim.Key, Attempt: record.Attempt, Err: err})
+		return nil, true, err
+	}
+	answer, err := o.guard.replay(ctx, record)
+	return answer, true, err
+}
+
+func (o *once) report(ctx context.Context, kind EventKind, err error) {
+	o.guard.report(ctx, Event{Kind: kind, Key: o.claim.Key, Attempt: 1, Elapsed: o.elapsed, Err: err})
+}

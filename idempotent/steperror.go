@@ -1,0 +1,98 @@
+package idempotent
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+)
+
+// The sentinels of steps and sagas, for errors.Is.
+var (
+	// ErrStep matches every [*StepError].
+	ErrStep = errors.New("idempotent: step")
+	// ErrStepMisuse says that the code has to be changed: a step outside of a guarded
+	// call or inside of another step, with a name that is not declared or was used
+	// before in this call.
+	ErrStepMisuse = errors.New("idempotent: misused step")
+	// ErrUnknownStep says that the record has a finished step that the function does
+	// not declare: it was renamed or removed by a deployment. Nothing ran.
+	ErrUnknownStep = errors.New("idempotent: unknown step")
+	// ErrStepInput says that the step was finished, or started, with another input.
+	ErrStepInput = errors.New("idempotent: same step, other input")
+	// ErrUnwinding says that the call has failed for good before, and is being
+	// undone: no step is run any more.
+	ErrUnwinding = errors.New("idempotent: unwinding")
+	// ErrPartialSuccess matches every [*PartialSuccessError].
+	ErrPartialSuccess = errors.New("idempotent: partial success")
+	// ErrCompensation matches every [*CompensationError].
+	ErrCompensation = errors.New("idempotent: compensation failed")
+)
+
+// StepError says that a step could not run, or that its output could not be kept.
+// The cause tells why: one of the sentinels above, [persistence.ErrTooLarge] where
+// the record has no room for the step, or an error that guarded calls have as well:
+// *NotStartedError, *LeaseLostError, *StoreError, *OutcomeUnknownError, *ReplayError,
+// *ResultNotStoredError.
+type StepError struct {
+	// Key of the record; empty where there is none.
+	Key  string
+	Step string
+	// Executed tells whether the step's function has succeeded in this call: its
+	// effect has happened then, and the record may not know of it.
+	Executed bool
+	Err      error
+}
+
+func (e *StepError) Error() string { return fmt.Sprintf("idempotent: step %q: %v", e.Step, e.Err) }
+
+// Is reports whether target is [ErrStep].
+func (e *StepError) Is(target error) bool { return target == ErrStep }
+
+// Unwrap returns the cause.
+func (e *StepError) Unwrap() error { return e.Err }
+
+// PartialSuccessError says that the function has failed after some of its steps, and
+// that these are kept: the next arrival of the request resumes it. It is what a
+// guarded call returns in place of the function's error then.
+type PartialSuccessError struct {
+	Key string
+	// Done are the finished steps, in the order in which they were finished.
+	Done []string
+	// Err is the function's error.
+	Err error
+}
+
+func (e *PartialSuccessError) Error() string {
+	return fmt.Sprintf("idempotent: %s is done in part (%s): %v", e.Key, strings.Join(e.Done, ", "), e.Err)
+}
+
+// Is reports whether target is [ErrPartialSuccess].
+func (e *PartialSuccessError) Is(target error) bool { return target == ErrPartialSuccess }
+
+// Unwrap returns the function's error.
+func (e *PartialSuccessError) Unwrap() error { return e.Err }
+
+// CompensationError says that a call has failed for good, and that its steps could
+// not all be undone. The record says so too, and the next arrival of the request goes
+// on undoing them.
+type CompensationError struct {
+	Key string
+	// Left are the steps that are still to be undone, in the order in which that will
+	// happen.
+	Left []string
+	// Err is why the call is being undone.
+	Err error
+	// Compensation is why that did not succeed.
+	Compensation error
+}
+
+func (e *CompensationError) Error() string {
+	return fmt.Sprintf("idempotent: %s failed (%v) and is not undone (%s left): %v",
+		e.Key, e.Err, strings.Join(e.Left, ", "), e.Compensation)
+}
+
+// Is reports whether target is [ErrCompensation].
+func (e *CompensationError) Is(target error) bool { return target == ErrCompensation }
+
+// Unwrap returns both causes.
+func (e *CompensationError) Unwrap() []error { return []error{e.Err, e.Compensation} }
