@@ -158,6 +158,30 @@ func TransactionConflict() Effect {
 	}}
 }
 
+// Cancel answers a transaction as if it had been cancelled for these reasons, one code for each action, "None" for those
+// that did not stop it; without any, for no reason that is told.
+func Cancel(codes ...string) Effect {
+	return Effect{name: "transaction cancelled", before: func(_ context.Context, x *exchange) {
+		reasons := make([]cancellationReason, len(codes))
+		for i, code := range codes {
+			reasons[i] = cancellationReason{Code: code}
+		}
+		x.settle(cancelled(reasons), nil)
+	}}
+}
+
+// OmitReasons leaves the reasons out of the errors of cancelled transactions, as DAX and older endpoints do.
+func OmitReasons() Effect {
+	return Effect{name: "reasons omitted", after: func(_ context.Context, x *exchange) {
+		if x.failure == nil {
+			return
+		}
+		bare := *x.failure
+		bare.reasons = nil
+		x.failure = &bare
+	}}
+}
+
 // OmitItem leaves the item out of the errors of failed conditions, as DAX and older endpoints do.
 func OmitItem() Effect {
 	return Effect{name: "item omitted", after: func(_ context.Context, x *exchange) {

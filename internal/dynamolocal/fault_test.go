@@ -299,6 +299,40 @@ func TestAConflictCancelsATransaction(t *testing.T) {
 	})
 }
 
+func TestATransactionMayBeCancelledForAnyReasons(t *testing.T) {
+	tell(t, func(s story) {
+		s.db.Inject(Fault{Do: Cancel("None", "ThrottlingError")}, Fault{Match: 2, Do: Cancel()}, Fault{Match: 3, Do: OmitReasons()})
+		for _, want := range []string{"None ThrottlingError", "", ""} {
+			cancelled, err := s.at.transact(s.Context(), s.at.putAction(attrs{"id": S("a")}, "attribute_exists(id)"), s.at.putAction(attrs{"id": S("b")}, ""))
+			if err != nil || cancelled == nil || codes(cancelled) != want {
+				s.Errorf("got %v, %v, want the reasons %q", cancelled, err, want)
+			}
+		}
+		if items := s.db.Items(s.at.hashed); len(items) != 0 {
+			s.Errorf("stored %v", items)
+		}
+	})
+}
+
+func TestForgottenTokensLetATransactionRunAgain(t *testing.T) {
+	tell(t, func(s story) {
+		for i, want := range []string{"1", "1", "2"} {
+			if i == 2 {
+				s.db.ForgetTokens()
+			}
+			if _, err := s.at.TransactWriteItems(s.Context(), &dynamodb.TransactWriteItemsInput{
+				ClientRequestToken: new("token"),
+				TransactItems:      []types.TransactWriteItem{s.at.updateAction("a", "ADD n :n", attrs{":n": N("1")})},
+			}); err != nil {
+				s.Fatal(err)
+			}
+			if got := s.db.Items(s.at.hashed)[0]["n"].(*types.AttributeValueMemberN).Value; got != want {
+				s.Errorf("after %d requests: n is %s, want %s", i+1, got, want)
+			}
+		}
+	})
+}
+
 func TestSeveralFaultsActInTheirOrder(t *testing.T) {
 	tell(t, func(s story) {
 		s.db.Inject(Fault{Do: DelayBefore(time.Second)}, Fault{Do: DropReply()})
