@@ -229,6 +229,24 @@ var transactionBehaviours = []behaviour{
 		}
 		return nil
 	}},
+	{"too large an item refuses a transaction if put, cancels it if updated", func(ctx context.Context, at *endpoint) error {
+		if err := at.put(ctx, attrs{"id": S("tx grows"), "data": S(strings.Repeat("x", 300<<10))}); err != nil {
+			return err
+		}
+		huge := strings.Repeat("x", 200<<10)
+		cancelled, err := at.transact(ctx, at.putAction(attrs{"id": S("tx beside"), "a": S(huge), "b": S(huge)}, ""))
+		if cancelled != nil {
+			return fmt.Errorf("put: cancelled for [%s]", codes(cancelled))
+		}
+		if err := at.refusal(err, invalidRequest, "Item size has exceeded the maximum allowed size"); err != nil {
+			return fmt.Errorf("put: %w", err)
+		}
+		cancelled, err = at.transact(ctx, at.updateAction("tx grows", "SET more = :m", attrs{":m": S(huge)}), at.deleteAction("tx beside"))
+		if err != nil || codes(cancelled) != "ValidationError None" || *cancelled.CancellationReasons[0].Message != "Item size to update has exceeded the maximum allowed size" {
+			return fmt.Errorf("update: got %v, %v", cancelled, err)
+		}
+		return nil
+	}},
 	{"a repeated token does not repeat the transaction", func(ctx context.Context, at *endpoint) error {
 		if err := at.put(ctx, attrs{"id": S("tx token"), "n": N("1")}); err != nil {
 			return err

@@ -33,6 +33,7 @@ var knownDifferences = map[string]string{
 	"a transaction does all of its actions":                                   noTransactions,
 	"a repeated token does not repeat the transaction":                        noTransactions,
 	"a cancelled transaction leaves its token free":                           noTransactions,
+	"too large an item refuses a transaction if put, cancels it if updated":   noTransactions,
 	"what an action's item forbids cancels its transaction":                   noTransactions,
 	"what is wrong with a transaction's request refuses it":                   noTransactions,
 	"a cancelled transaction does nothing and gives a reason for each action": noTransactions,

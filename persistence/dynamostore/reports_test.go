@@ -168,6 +168,35 @@ func TestReport10TransactionsReportFailedConditionsAndConflicts(t *testing.T) {
 			})
 		})
 	}
+	for name, test := range map[string]struct {
+		reasons []types.CancellationReason
+		is      error // nil for a retryable fault
+		tries   int
+	}{
+		"the record is somebody else's": {[]types.CancellationReason{{Code: aws.String("ConditionalCheckFailed"), Item: stored}, {Code: aws.String("None")}}, persistence.ErrLeaseLost, 1},
+		"a write's own condition":       {[]types.CancellationReason{{Code: aws.String("None")}, {Code: aws.String("ConditionalCheckFailed"), Item: stored}}, dynamostore.ErrCondition, 1},
+		"both, the record decides":      {[]types.CancellationReason{{Code: aws.String("ConditionalCheckFailed"), Item: stored}, {Code: aws.String("ConditionalCheckFailed")}}, persistence.ErrLeaseLost, 1},
+		"a conflict of the record":      {[]types.CancellationReason{{Code: aws.String("TransactionConflict")}, {Code: aws.String("None")}}, nil, 6},
+		"a conflict of a write":         {[]types.CancellationReason{{Code: aws.String("None")}, {Code: aws.String("TransactionConflict")}}, nil, 6},
+	} {
+		t.Run("in a transaction of ours: "+name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				api := &transactor{err: slices.Repeat([]error{&types.TransactionCanceledException{CancellationReasons: test.reasons}}, 10)}
+				store, err := dynamostore.New(api, dynamostore.Config{Table: "t"})
+				if err != nil {
+					t.Fatal(err)
+				}
+				err = store.CompleteWith(t.Context(), claim("me").Fresh().Lease(), completed("x"), writes(ledger{table: "ledger"}.add("a", "1")))
+				fault, isFault := errors.AsType[*persistence.Fault](err)
+				if test.is != nil && !errors.Is(err, test.is) || test.is == nil && (!isFault || !fault.Retryable) {
+					t.Errorf("got %v (%T)", err, err)
+				}
+				if len(api.tokens) != test.tries {
+					t.Errorf("tried %d times, want %d", len(api.tokens), test.tries)
+				}
+			})
+		})
+	}
 	t.Run("a conflict that passes", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			db, store := newStore(t)
