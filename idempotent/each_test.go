@@ -1,0 +1,1003 @@
+package idempotent_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"reflect"
+	"runtime"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/ikkai-go/idempotency"
+	"github.com/ikkai-go/idempotency/idempotent"
+	"github.com/ikkai-go/idempotency/internal/dynamolocal"
+	"github.com/ikkai-go/idempotency/persistence"
+	"github.com/ikkai-go/idempotency/persistence/dynamostore"
+)
+
+func TestABatchMayBeKilledAtAnyRequest(t *testing.T) {
+	const items, concurrency = 5, 2
+	inVirtualTime(t, func(t *testing.T, store persistence.Store) {
+		for requests := range 2*items + 1 {
+			for _, applied := range []bool{false, true} {
+				p := newPayroll(t, items, time.Second)
+				p.batch.Name = fmt.Sprintf("killed after %d requests, the last one applied: %t", requests, applied)
+				p.batch.Concurrency = concurrency
+				dying := &killable{Store: store, left: requests, applied: applied}
+				_, err := p.start(within(t, time.Minute), newTestGuard(t, dying, idempotent.Config{}), dying.killed)
+				if dying.killed() && !errors.Is(err, idempotent.ErrUnfinished) && dying.finished < items {
+					t.Errorf("%s: %v", p.batch.Name, err)
+				}
+				finished := dying.finished
+				time.Sleep(2 * time.Minute) // virtual: until the leases end
+
+				guard := newTestGuard(t, &killable{Store: store, left: -1}, idempotent.Config{})
+				report, err := p.start(within(t, time.Minute), guard, alive)
+				if err != nil || report.Replayed != finished || report.Done != items-finished {
+					t.Errorf("%s: then %+v, %v, want %d replayed", p.batch.Name, report.Progress, err, finished)
+				}
+				p.allPaidOnce()
+				if again := p.total() - items; again > concurrency {
+					t.Errorf("%s: %d items ran again", p.batch.Name, again)
+				}
+			}
+		}
+	})
+}
+
+func TestTwoStartsAtOnceShareTheWork(t *testing.T) {
+	inVirtualTime(t, func(t *testing.T, store persistence.Store) {
+		p := newPayroll(t, 40, 0)
+		var starts sync.WaitGroup
+		var reports [2]idempotent.BatchReport[employee]
+		var errs [2]error
+		for i, pause := range []time.Duration{70 * time.Millisecond, 110 * time.Millisecond} {
+			guard := newTestGuard(t, &killable{Store: store, left: -1}, idempotent.Config{})
+			starts.Go(func() {
+				reports[i], errs[i] = idempotent.Each(within(t, time.Minute), guard, p.batch, p.staff, func(ctx context.Context, e employee) error {
+					time.Sleep(pause) // virtual
+					return p.pay(ctx, e, alive)
+				})
+			})
+		}
+		starts.Wait()
+		p.allPaidOnce()
+		if done := reports[0].Done + reports[1].Done; done != 40 || p.total() != 40 {
+			t.Errorf("%d done, and %d runs", done, p.total())
+		}
+		for i, report := range reports {
+			if report.Done == 0 {
+				t.Errorf("start %d had no share", i)
+			}
+			if left := report.Held > 0; left != errors.Is(errs[i], idempotent.ErrUnfinished) || len(report.Left) != report.Held {
+				t.Errorf("start %d: %+v, %d left, %v", i, report.Progress, len(report.Left), errs[i])
+			}
+		}
+		report, err := p.start(within(t, time.Minute), newTestGuard(t, another{store}, idempotent.Config{}), alive)
+		if err != nil || report.Replayed != 40 {
+			t.Errorf("afterwards: %+v, %v", report.Progress, err)
+		}
+	})
+}
+
+func TestNoItemIsStartedTooLate(t *testing.T) {
+	const ms = time.Millisecond
+	for name, test := range map[string]struct {
+		deadline, stopBefore time.Duration
+		takes, acquiring     time.Duration // for each item
+		concurrency          int
+		done                 int
+		lastStart            time.Duration // at the latest
+	}{
+		"a reserve that is given":        {deadline: 1050 * ms, stopBefore: 300 * ms, takes: 100 * ms, concurrency: 2, done: 16, lastStart: 750 * ms},
+		"to the moment":                  {deadline: 1000 * ms, stopBefore: 300 * ms, takes: 100 * ms, concurrency: 1, done: 8, lastStart: 700 * ms},
+		"the record comes too late":      {deadline: 1050 * ms, stopBefore: 300 * ms, takes: 100 * ms, acquiring: 120 * ms, concurrency: 2, done: 6, lastStart: 750 * ms},
+		"more than there ever is":        {deadline: 1000 * ms, stopBefore: 1001 * ms, takes: 100 * ms, concurrency: 2},
+		"twice the slowest":              {deadline: 5000 * ms, takes: 700 * ms, concurrency: 1, done: 6, lastStart: 3600 * ms},
+		"a second, where all are fast":   {deadline: 5000 * ms, takes: 250 * ms, concurrency: 1, done: 17, lastStart: 4000 * ms},
+		"a fifth, where there is little": {deadline: 500 * ms, takes: 25 * ms, concurrency: 1, done: 17, lastStart: 400 * ms},
+		"time for all":                   {deadline: time.Minute, takes: 25 * ms, concurrency: 1, done: 20, lastStart: time.Minute},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				guard := newTestGuard(t, slow{persistence.NewMemory(), test.acquiring}, idempotent.Config{})
+				p := newPayroll(t, 20, test.takes)
+				p.batch.Concurrency, p.batch.StopBefore = test.concurrency, test.stopBefore
+				began := time.Now()
+				report, err := p.start(within(t, test.deadline), guard, alive)
+				if report.Done != test.done || report.Pending != 20-test.done || !slices.Equal(report.Left, p.staff[test.done:]) {
+					t.Errorf("%+v, left %v, want %d done", report.Progress, report.Left, test.done)
+				}
+				if len(p.started) != test.done {
+					t.Errorf("%d were started, %d are done", len(p.started), test.done)
+				}
+				for _, at := range p.started {
+					if at.Sub(began) > test.lastStart {
+						t.Errorf("one was started after %v", at.Sub(began))
+					}
+				}
+				if report.Elapsed != time.Since(began) || report.Elapsed > test.deadline {
+					t.Errorf("took %v", report.Elapsed)
+				}
+				if test.done == 20 {
+					if err != nil {
+						t.Error(err)
+					}
+					return
+				}
+				unfinished, _ := errors.AsType[*idempotent.UnfinishedError](err)
+				if unfinished == nil || !errors.Is(err, idempotent.ErrNotStarted) || unfinished.Progress != report.Progress {
+					t.Fatal(err)
+				}
+				p.batch.StopBefore = 0
+				if report, err := p.start(within(t, time.Hour), guard, alive); err != nil || report.Replayed != test.done {
+					t.Errorf("at once after it: %+v, %v", report.Progress, err)
+				}
+				p.allPaidOnce()
+			})
+		})
+	}
+}
+
+func TestACancelledBatchWaitsForWhatIsUnderWay(t *testing.T) {
+	inVirtualTime(t, func(t *testing.T, store persistence.Store) {
+		guard := newTestGuard(t, store, idempotent.Config{})
+		p := newPayroll(t, 10, 100*time.Millisecond)
+		p.batch.Concurrency = 2
+		ctx, cancel := context.WithCancel(t.Context())
+		time.AfterFunc(150*time.Millisecond, cancel)
+		report, err := p.start(ctx, guard, alive)
+		if !errors.Is(err, idempotent.ErrUnfinished) || !errors.Is(err, context.Canceled) {
+			t.Error(err)
+		}
+		if report.Done != 4 || report.Pending != 6 || !slices.Equal(report.Left, p.staff[4:]) {
+			t.Errorf("%+v, left %v", report.Progress, report.Left)
+		}
+		if report, err := p.start(ctx, guard, alive); !errors.Is(err, context.Canceled) || report.Pending != 10 {
+			t.Errorf("a context that is over from the start: %+v, %v", report.Progress, err)
+		}
+		if report, err := p.start(t.Context(), guard, alive); err != nil || report.Replayed != 4 || report.Done != 6 {
+			t.Errorf("the next start: %+v, %v", report.Progress, err)
+		}
+		p.allPaidOnce()
+	})
+}
+
+func TestProgressComesAfterEachItemAndNeverGoesBack(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		guard := newTestGuard(t, persistence.NewMemory(), idempotent.Config{})
+		p := newPayroll(t, 60, 0)
+		var seen []idempotent.Progress // without a lock: one call at a time, on this goroutine
+		p.batch.Progress = func(now idempotent.Progress) { seen = append(seen, now) }
+		report, err := idempotent.Each(t.Context(), guard, p.batch, p.staff, func(_ context.Context, e employee) error {
+			number, _ := strconv.Atoi(strings.TrimPrefix(e.Number, "e-"))
+			time.Sleep(time.Duration(number*37%11) * time.Millisecond) // virtual
+			return []error{nil, nil, errTryAgain, idempotent.Permanent(errTryAgain)}[number%4]
+		})
+		if !errors.Is(err, idempotent.ErrUnfinished) || len(seen) != 60 || seen[59] != report.Progress {
+			t.Fatalf("%d calls, the last one %+v, and in the end %+v, %v", len(seen), seen[len(seen)-1], report.Progress, err)
+		}
+		before := idempotent.Progress{Total: 60, Pending: 60}
+		for _, now := range seen {
+			if now.Done < before.Done || now.Failed < before.Failed || now.Permanent < before.Permanent || now.Elapsed < before.Elapsed ||
+				now.Pending != before.Pending-1 || sum(now) != 60 || now.Total != 60 {
+				t.Errorf("%+v after %+v", now, before)
+			}
+			before = now
+		}
+		if report.Done != 30 || report.Failed != 15 || report.Permanent != 15 {
+			t.Errorf("%+v", report.Progress)
+		}
+	})
+}
+
+func TestRequestsOfABatch(t *testing.T) {
+	const items = 25
+	for name, test := range map[string]struct {
+		config         idempotent.Config
+		first, restart map[string]int
+	}{
+		"claiming at once": {idempotent.Config{}, map[string]int{"PutItem": items, "UpdateItem": items}, map[string]int{"PutItem": items}},
+		"reading first": {
+			idempotent.Config{ReadFirst: true},
+			map[string]int{"GetItem": items, "PutItem": items, "UpdateItem": items}, map[string]int{"GetItem": items},
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				db, store := newDynamo(t)
+				guard := newTestGuard(t, store, test.config)
+				p := newPayroll(t, items, time.Millisecond)
+				for _, want := range []map[string]int{test.first, test.restart} {
+					db.ResetLog()
+					if _, err := p.start(within(t, time.Minute), guard, alive); err != nil {
+						t.Fatal(err)
+					}
+					if got := operations(db); !reflect.DeepEqual(got, want) {
+						t.Errorf("sent %v, want %v", got, want)
+					}
+				}
+				if records := len(db.Items(table)); records != items {
+					t.Errorf("%d records", records)
+				}
+			})
+		})
+	}
+}
+
+func TestNoMoreItemsRunAtOnceThanSaid(t *testing.T) {
+	for concurrency, want := range map[int]int{0: 8, 1: 1, 3: 3, 100: 30} {
+		synctest.Test(t, func(t *testing.T) {
+			guard := newTestGuard(t, persistence.NewMemory(), idempotent.Config{})
+			p := newPayroll(t, 30, time.Second)
+			p.batch.Concurrency = concurrency
+			if _, err := p.start(t.Context(), guard, alive); err != nil || p.most != want {
+				t.Errorf("concurrency %d: %d at once, want %d, %v", concurrency, p.most, want, err)
+			}
+		})
+	}
+}
+
+func TestItemsThatFail(t *testing.T) {
+	lost := errors.New("the connection was reset")
+	for name, test := range map[string]struct {
+		fails, fault error // of item e-1, of the store's answer to its outcome
+		want         idempotent.Progress
+		left         bool
+		runs         int // of e-1, in two starts
+	}{
+		"for now":      {fails: errTryAgain, want: idempotent.Progress{Failed: 1}, left: true, runs: 2},
+		"for good":     {fails: idempotent.Permanent(errTryAgain), want: idempotent.Progress{Permanent: 1}, runs: 1},
+		"unrecorded":   {fails: idempotent.Permanent(errTryAgain), fault: lost, want: idempotent.Progress{Failed: 1}, left: true, runs: 2},
+		"never":        {want: idempotent.Progress{Done: 1}, runs: 1},
+		"to be stored": {fault: lost, want: idempotent.Progress{Failed: 1}, left: true, runs: 2},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				p := newPayroll(t, 3, 0)
+				badKey, err := idempotency.Key("payment", `["2026-11","e-1"]`)
+				if err != nil {
+					t.Fatal(err)
+				}
+				store := &faulty{Store: persistence.NewMemory(), fault: func(op, key string) error {
+					if op == "complete" && key == badKey {
+						return test.fault
+					}
+					return nil
+				}}
+				guard := newTestGuard(t, store, idempotent.Config{})
+				fn := func(ctx context.Context, e employee) error {
+					if e.Number != "e-1" {
+						return p.pay(ctx, e, alive)
+					}
+					return errors.Join(p.pay(ctx, e, alive), test.fails)
+				}
+				test.want.Total, test.want.Done = 3, test.want.Done+2
+				report, err := idempotent.Each(within(t, time.Minute), guard, p.batch, p.staff, fn)
+				if report.Progress != test.want {
+					t.Errorf("%+v, want %+v", report.Progress, test.want)
+				}
+				switch {
+				case test.left && (!errors.Is(err, idempotent.ErrUnfinished) || !slices.Equal(report.Left, p.staff[1:2])):
+					t.Errorf("left %v, %v", report.Left, err)
+				case !test.left && (err != nil || len(report.Left) > 0):
+					t.Errorf("left %v, %v", report.Left, err)
+				case errors.Is(err, idempotent.ErrPermanent):
+					t.Errorf("a call around the batch would be recorded as failed: %v", err)
+				}
+				wantErrs := []string{"e-1"}
+				if test.want.Done == 3 {
+					wantErrs = nil
+				}
+				if got := failedIDs(report); !slices.Equal(got, wantErrs) {
+					t.Errorf("errors of %v, want %v", got, wantErrs)
+				}
+				if test.fails != nil && !errors.Is(report.Errors[0], errTryAgain) {
+					t.Error(report.Errors[0])
+				}
+				time.Sleep(2 * time.Minute) // virtual: until the leases end
+				test.fails, test.fault = nil, nil
+				again, err := idempotent.Each(within(t, time.Minute), guard, p.batch, p.staff, fn)
+				if err != nil || again.Permanent != test.want.Permanent || len(again.Errors) != again.Permanent || p.runs["e-1"] != test.runs {
+					t.Errorf("again: %+v, %v, %d runs of e-1", again.Progress, err, p.runs["e-1"])
+				}
+				if again.Permanent > 0 && !errors.Is(again.Errors[0], idempotent.ErrPermanent) {
+					t.Error(again.Errors[0])
+				}
+			})
+		})
+	}
+}
+
+func TestAStoreThatIsDownStopsTheBatch(t *testing.T) {
+	const items, concurrency = 100, 3
+	fault := func(op string, retryable bool, err error) error {
+		return &persistence.Fault{Op: op, Retryable: retryable, Err: err}
+	}
+	refused := errors.New("access denied")
+	inTurn := func(op string, times int, retryable bool) func(string, string) error {
+		return func(asked, _ string) error {
+			if asked != op || times == 0 {
+				return nil
+			}
+			times--
+			return fault(op, retryable, refused)
+		}
+	}
+	always := -1
+	for name, test := range map[string]struct {
+		config  idempotent.Config
+		fault   func(op, key string) error
+		fails   error
+		failed  int // 0 where the batch is finished
+		stopped bool
+	}{
+		"for good":              {fault: inTurn("acquire", always, false), failed: concurrency, stopped: true},
+		"for longer":            {fault: inTurn("acquire", always, true), failed: 2 * concurrency, stopped: true},
+		"for a moment":          {fault: inTurn("acquire", concurrency, true), failed: concurrency},
+		"when completing":       {fault: inTurn("complete", always, false), failed: concurrency, stopped: true},
+		"when releasing":        {fault: inTurn("release", always, false), fails: errTryAgain, failed: concurrency, stopped: true},
+		"by choice no matter":   {config: idempotent.Config{OnStoreFault: idempotent.FailOpen}, fault: inTurn("acquire", always, false)},
+		"for the function only": {fault: inTurn("none", always, false), fails: &idempotent.StoreError{Err: refused}, failed: items},
+		"for one record": {failed: 1, fault: func() func(string, string) error {
+			broken := ""
+			return func(op, key string) error {
+				if broken == "" {
+					broken = key
+				}
+				if key != broken || op != "acquire" {
+					return nil
+				}
+				return fault(op, false, persistence.ErrUnreadable)
+			}
+		}()},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				guard := newTestGuard(t, &faulty{Store: persistence.NewMemory(), fault: test.fault}, test.config)
+				p := newPayroll(t, items, time.Millisecond)
+				p.batch.Concurrency = concurrency
+				report, err := idempotent.Each(within(t, time.Minute), guard, p.batch, p.staff, func(ctx context.Context, e employee) error {
+					return errors.Join(p.pay(ctx, e, alive), test.fails)
+				})
+				if report.Failed != test.failed || len(report.Left) != report.Failed+report.Pending || sum(report.Progress) != items {
+					t.Errorf("%+v, want %d failed", report.Progress, test.failed)
+				}
+				if stopped := report.Pending > 0; stopped != test.stopped || stopped != errors.Is(err, refused) {
+					t.Errorf("%+v, %v", report.Progress, err)
+				}
+				if (err == nil) != (test.failed == 0) {
+					t.Error(err)
+				}
+			})
+		})
+	}
+}
+
+// storm is what functions panic with here.
+type storm struct{}
+
+func (storm) Error() string { return "storm" }
+
+func TestAPanicGoesOnWhenTheOthersAreSettled(t *testing.T) {
+	for name, test := range map[string]struct {
+		fn, progress func() // e-1's function; after the first item
+		want         func(recovered any, returned bool) bool
+	}{
+		"a panic": {fn: func() { panic(storm{}) }, want: func(recovered any, _ bool) bool {
+			panicked, _ := recovered.(*idempotent.ItemPanic)
+			return panicked != nil && panicked.ID == "e-1" && panicked.Value == storm{} && errors.Is(panicked, storm{}) &&
+				strings.Contains(panicked.Error(), "TestAPanicGoesOnWhenTheOthersAreSettled")
+		}},
+		"a panic of nil": {fn: func() { panic(nil) }, want: func(recovered any, _ bool) bool {
+			panicked, _ := recovered.(*idempotent.ItemPanic)
+			_, ofNil := errors.AsType[*runtime.PanicNilError](panicked)
+			return ofNil
+		}},
+		"an exit": {fn: runtime.Goexit, want: func(recovered any, returned bool) bool { return recovered == nil && !returned }},
+		"a panic of the progress callback": {
+			fn: func() {}, progress: func() { panic("no terminal") },
+			want: func(recovered any, _ bool) bool { return recovered == "no terminal" },
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			inVirtualTime(t, func(t *testing.T, store persistence.Store) {
+				guard := newTestGuard(t, store, idempotent.Config{})
+				p := newPayroll(t, 5, time.Second)
+				p.batch.Concurrency = 3
+				if test.progress != nil {
+					p.batch.Progress = func(idempotent.Progress) { test.progress() }
+				}
+				var recovered any
+				returned := false
+				ended := make(chan struct{})
+				go func() {
+					defer close(ended)
+					defer func() {
+						recovered = recover()
+						if p.now != 0 {
+							t.Errorf("%d are under way still", p.now)
+						}
+					}()
+					_, _ = idempotent.Each(within(t, time.Minute), guard, p.batch, p.staff, func(ctx context.Context, e employee) error {
+						if e.Number == "e-1" {
+							test.fn()
+						}
+						return p.pay(ctx, e, alive)
+					})
+					returned = true
+				}()
+				<-ended
+				if !test.want(recovered, returned) {
+					t.Errorf("recovered %v, returned: %t", recovered, returned)
+				}
+				settled := p.total()
+				if settled > 3 {
+					t.Errorf("%d were run", settled)
+				}
+				p.batch.Progress = nil
+				if report, err := p.start(within(t, time.Minute), guard, alive); err != nil || report.Replayed != settled {
+					t.Errorf("the next start: %+v, %v, want %d replayed", report.Progress, err, settled)
+				}
+				p.allPaidOnce()
+			})
+		})
+	}
+}
+
+func TestABadBatchIsRefusedBeforeAnythingRuns(t *testing.T) {
+	guard := newTestGuard(t, persistence.NewMemory(), idempotent.Config{})
+	pay := func(context.Context, string) error { t.Error("ran"); return nil }
+	self := func(id string) string { return id }
+	good := idempotent.Batch[string]{Name: "2026-11", ID: self}
+	for name, test := range map[string]struct {
+		guard *idempotent.Guard
+		batch idempotent.Batch[string]
+		items []string
+		fn    func(context.Context, string) error
+		want  []string // the faulty fields
+		says  string
+	}{
+		"no guard":               {nil, good, []string{"a"}, pay, []string{"Batch"}, "no guard"},
+		"no function":            {guard, good, []string{"a"}, nil, []string{"Batch"}, "no function"},
+		"no name":                {guard, idempotent.Batch[string]{ID: self}, nil, pay, []string{"Batch.Name"}, "empty"},
+		"a name that is no text": {guard, idempotent.Batch[string]{Name: "\xff", ID: self}, nil, pay, []string{"Batch.Name"}, "UTF-8"},
+		"an empty ID":            {guard, good, []string{"a", ""}, pay, []string{"Batch.ID"}, "is empty for items[1]"},
+		"an ID that is no text":  {guard, good, []string{"\xff"}, pay, []string{"Batch.ID"}, `is "\xff" for items[0]`},
+		"an ID twice":            {guard, good, []string{"a", "b", "a"}, pay, []string{"Batch.ID"}, `is "a" for both items[0] and items[2]`},
+		"all at once": {
+			nil, idempotent.Batch[string]{Concurrency: -1, StopBefore: -1}, nil, nil,
+			[]string{"Batch", "Batch", "Batch.Name", "Batch.Concurrency", "Batch.StopBefore", "Batch.ID"}, "no function",
+		},
+		"very many": {guard, good, make([]string, 1000), pay, slices.Repeat([]string{"Batch.ID"}, 11), "wrong for 990 more items"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			report, err := idempotent.Each(t.Context(), test.guard, test.batch, test.items, test.fn)
+			if !errors.Is(err, idempotent.ErrConfig) || !slices.Equal(faultyFields(err), test.want) || !strings.Contains(err.Error(), test.says) {
+				t.Errorf("%v, want %v", err, test.want)
+			}
+			if !reflect.ValueOf(report).IsZero() {
+				t.Errorf("%+v", report)
+			}
+		})
+	}
+	if report, err := idempotent.Each(t.Context(), guard, good, nil, pay); err != nil || report.Total != 0 {
+		t.Errorf("no items at all: %+v, %v", report, err)
+	}
+}
+
+func TestNoTwoItemsShareAKey(t *testing.T) {
+	guard := newTestGuard(t, persistence.NewMemory(), idempotent.Config{})
+	keys := make(map[string]string)
+	for _, pair := range [][2]string{
+		{"a", "bc"}, {"ab", "c"}, {`a","b`, "c"}, {"a", `b","c`}, {`a\`, `"b`}, {"a", "b c"}, {"a b", "c"},
+		{"a", "<"}, {"a", `\u003c`}, {"a", "\u2028"}, {"a", `\u2028`}, {"a", "\ufffd"}, {"1", "2"}, {"12", "\x00"},
+	} {
+		batch := idempotent.Batch[string]{Name: pair[0], ID: func(id string) string { return id }}
+		_, err := idempotent.Each(t.Context(), guard, batch, []string{pair[1]}, func(ctx context.Context, _ string) error {
+			call, _ := idempotent.CallFrom(ctx)
+			if other, known := keys[call.Key]; known {
+				t.Errorf("%q has the key of %s", pair, other)
+			}
+			keys[call.Key] = fmt.Sprintf("%q", pair)
+			return nil
+		})
+		if err != nil {
+			t.Error(err)
+		}
+	}
+	if len(keys) != 14 {
+		t.Errorf("%d keys", len(keys))
+	}
+}
+
+func TestAnItemThatHasChangedIsRefused(t *testing.T) {
+	guard := newTestGuard(t, persistence.NewMemory(), idempotent.Config{Fingerprint: idempotency.MustJMESPath("salary")})
+	p := newPayroll(t, 3, 0)
+	if _, err := p.start(t.Context(), guard, alive); err != nil {
+		t.Fatal(err)
+	}
+	p.staff[1].Salary++
+	report, err := p.start(t.Context(), guard, alive)
+	if !errors.Is(err, idempotent.ErrUnfinished) || report.Replayed != 2 || !slices.Equal(report.Left, p.staff[1:2]) {
+		t.Errorf("%+v, %v", report, err)
+	}
+	if len(report.Errors) != 1 || !errors.Is(report.Errors[0], idempotent.ErrMismatch) || report.Errors[0].ID != "e-1" {
+		t.Error(report.Errors)
+	}
+	p.allPaidOnce()
+
+	unreadable := idempotent.Batch[func()]{Name: "b", ID: func(func()) string { return "no JSON" }}
+	nothing := func(context.Context, func()) error { t.Error("ran"); return nil }
+	unread, err := idempotent.Each(t.Context(), guard, unreadable, []func(){nil}, nothing)
+	if !errors.Is(err, idempotent.ErrUnfinished) || !errors.Is(unread.Errors[0], idempotent.ErrKey) {
+		t.Error(unread, err)
+	}
+}
+
+func TestAnItemIsDoneWhoseResultWasNotStored(t *testing.T) {
+	guard := newTestGuard(t, persistence.NewMemory(), idempotent.Config{})
+	p := newPayroll(t, 1, 0)
+	key := `["2026-11","e-0"]`
+	_, err := idempotent.Do(t.Context(), guard, key, func(context.Context) (json.RawMessage, error) { return json.RawMessage("no JSON"), nil })
+	if err != nil {
+		t.Fatal(err)
+	}
+	if report, err := p.start(t.Context(), guard, alive); err != nil || report.Replayed != 1 || p.total() != 0 {
+		t.Errorf("%+v, %v", report, err)
+	}
+	_, err = idempotent.Do(t.Context(), guard, key, func(context.Context) (int, error) { return 1, nil })
+	if !errors.Is(err, idempotent.ErrResultNotStored) {
+		t.Errorf("was under another key: %v", err)
+	}
+}
+
+func TestABatchHoldsNoMoreErrorsThanItMay(t *testing.T) {
+	guard := newTestGuard(t, persistence.NewMemory(), idempotent.Config{})
+	p := newPayroll(t, 500, 0)
+	report, err := idempotent.Each(t.Context(), guard, p.batch, p.staff, func(context.Context, employee) error { return errTryAgain })
+	if !errors.Is(err, idempotent.ErrUnfinished) || report.Failed != 500 || len(report.Left) != 500 || len(report.Errors) != 100 {
+		t.Errorf("%+v, %d left, %d errors, %v", report.Progress, len(report.Left), len(report.Errors), err)
+	}
+	if ids := failedIDs(report); !slices.IsSortedFunc(ids, func(a, b string) int { return number(a) - number(b) }) {
+		t.Error(ids)
+	}
+}
+
+func TestAnObserverSeesTheItemsOfABatch(t *testing.T) {
+	guard := newTestGuard(t, persistence.NewMemory(), idempotent.Config{})
+	p := newPayroll(t, 3, 0)
+	var seen eventLog
+	ctx := idempotent.WithObserver(t.Context(), seen.observe)
+	for _, want := range []idempotent.EventKind{idempotent.Executed, idempotent.Replayed} {
+		if _, err := p.start(ctx, guard, alive); err != nil {
+			t.Fatal(err)
+		}
+		if kinds := seen.kinds(); !slices.Equal(kinds, slices.Repeat([]idempotent.EventKind{want}, 3)) {
+			t.Errorf("saw %q", kinds)
+		}
+	}
+}
+
+// Whatever happens to the starts of a batch, nobody is paid twice, nothing that a report
+// calls settled runs again, and starting it often enough finishes it.
+func TestABatchIsFinishedThroughRandomFailures(t *testing.T) {
+	seeds := 150
+	happened := make(map[string]int)
+	for seed := range seeds {
+		synctest.Test(t, func(t *testing.T) {
+			store := persistence.NewMemory()
+			if err := finishThroughFailures(t, uint64(seed), store, happened); err != nil {
+				t.Fatalf("seed %d: %v", seed, err)
+			}
+		})
+	}
+	db, direct := newDirect(t)
+	synctest.Test(t, func(t *testing.T) {
+		if err := finishThroughFailures(t, 1, direct, happened); err != nil {
+			t.Fatalf("on DynamoDB: %v", err)
+		}
+	})
+	if len(db.Items(table)) == 0 {
+		t.Error("DynamoDB was not asked")
+	}
+	for _, what := range []string{"killed", "deadline", "panic", "done", "replayed", "permanent", "failed", "held", "pending", "ran again"} {
+		if happened[what] == 0 {
+			t.Errorf("in %d seeds there was no %q", seeds, what)
+		}
+	}
+	t.Log(happened)
+}
+
+// finishThroughFailures starts a batch, sometimes twice at once, until it is finished.
+func finishThroughFailures(t *testing.T, seed uint64, store persistence.Store, happened map[string]int) error {
+	dice := &dice{rand: rand.New(rand.NewPCG(seed, 0))}
+	p := newPayroll(t, 1+dice.roll(25), 0)
+	p.batch.Concurrency = 1 + dice.roll(5)
+	settled := make(map[string]string) // what the first report said that knew
+	for start := 0; ; start++ {
+		if start == 60 {
+			return errors.New("60 starts were not enough")
+		}
+		calm := start > 20
+		process := &killable{Store: store, left: -1, faults: dice}
+		if calm {
+			process.faults = nil
+		} else if dice.oneIn(3) {
+			process.left, process.applied = dice.roll(2*len(p.staff)), dice.oneIn(2)
+		}
+		deadline := time.Minute
+		if !calm && dice.oneIn(4) {
+			deadline = time.Duration(1+dice.roll(5000)) * time.Millisecond
+		}
+		known := make(map[string]int)
+		for number := range settled {
+			known[number] = p.runs[number]
+		}
+		var report idempotent.BatchReport[employee]
+		var err error
+		panicked := func() (value any) {
+			defer func() { value = recover() }()
+			guard := newTestGuard(t, process, idempotent.Config{OnEndedLease: persistence.RunAgain})
+			report, err = idempotent.Each(within(t, deadline), guard, p.batch, p.staff, func(ctx context.Context, e employee) error {
+				time.Sleep(time.Duration(dice.roll(900)) * time.Millisecond) // virtual
+				switch {
+				case number(e.Number)%7 == 6:
+					p.ran(e)
+					return idempotent.Permanent(errTryAgain)
+				case calm:
+				case dice.oneIn(8):
+					return errTryAgain
+				case dice.oneIn(40):
+					panic(storm{})
+				}
+				return p.pay(ctx, e, process.killed)
+			})
+			return nil
+		}()
+		for number, runs := range known {
+			if p.runs[number] != runs {
+				return fmt.Errorf("start %d: %s was %s, and ran again", start, number, settled[number])
+			}
+		}
+		switch {
+		case panicked != nil:
+			if p.now != 0 {
+				return fmt.Errorf("start %d: %d under way after a panic", start, p.now)
+			}
+			happened["panic"]++
+		case process.killed():
+			happened["killed"]++
+			fallthrough
+		default:
+			if err := adds(p, report, err); err != nil {
+				return fmt.Errorf("start %d: %w", start, err)
+			}
+			if errors.Is(err, idempotent.ErrNotStarted) {
+				happened["deadline"]++
+			}
+			for what, count := range map[string]int{
+				"done": report.Done, "replayed": report.Replayed, "permanent": report.Permanent,
+				"failed": report.Failed, "held": report.Held, "pending": report.Pending,
+			} {
+				happened[what] += count
+			}
+			for _, e := range p.staff {
+				if !slices.Contains(report.Left, e) {
+					settled[e.Number] = fmt.Sprintf("settled in start %d", start)
+				}
+			}
+		}
+		if panicked == nil && err == nil {
+			break
+		}
+		time.Sleep(time.Duration(dice.roll(90)) * time.Second) // virtual; leases last up to a minute
+	}
+	for _, e := range p.staff {
+		if p.runs[e.Number] > 1 {
+			happened["ran again"]++
+		}
+		want := 1
+		if number(e.Number)%7 == 6 {
+			want = 0
+		}
+		if p.paid[e.Number] != want {
+			return fmt.Errorf("%s was paid %d times", e.Number, p.paid[e.Number])
+		}
+	}
+	return nil
+}
+
+// adds tells what does not add up in a report.
+func adds(p *payroll, r idempotent.BatchReport[employee], err error) error {
+	switch {
+	case r.Total != len(p.staff) || sum(r.Progress) != r.Total:
+		return fmt.Errorf("%+v does not add up", r.Progress)
+	case len(r.Left) != r.Failed+r.Held+r.Pending:
+		return fmt.Errorf("%d left of %+v", len(r.Left), r.Progress)
+	case (err == nil) != (len(r.Left) == 0) || err != nil && !errors.Is(err, idempotent.ErrUnfinished):
+		return fmt.Errorf("%d left, and %w", len(r.Left), err)
+	case len(r.Errors) != r.Failed+r.Permanent:
+		return fmt.Errorf("%d errors of %+v", len(r.Errors), r.Progress)
+	case !slices.IsSortedFunc(r.Left, func(a, b employee) int { return number(a.Number) - number(b.Number) }):
+		return fmt.Errorf("left are %v", r.Left)
+	default:
+		return nil
+	}
+}
+
+// payroll is a batch, and a bank that knows downstream keys: a key is paid once.
+type payroll struct {
+	t     *testing.T
+	batch idempotent.Batch[employee]
+	staff []employee
+	takes time.Duration // a payment
+
+	mu      sync.Mutex
+	keys    map[string]bool
+	paid    map[string]int // by employee
+	runs    map[string]int // of the function, by employee
+	started []time.Time
+	now     int // under way
+	most    int // at once
+	who     map[string]bool
+}
+
+type employee struct {
+	Number string `json:"number"`
+	Salary int    `json:"salary"`
+}
+
+func newPayroll(t *testing.T, employees int, takes time.Duration) *payroll {
+	t.Helper()
+	p := &payroll{
+		t: t, takes: takes,
+		keys: make(map[string]bool), paid: make(map[string]int), runs: make(map[string]int), who: make(map[string]bool),
+		batch: idempotent.Batch[employee]{Name: "2026-11", ID: func(e employee) string { return e.Number }},
+	}
+	for i := range employees {
+		p.staff = append(p.staff, employee{Number: fmt.Sprintf("e-%d", i), Salary: 3000 + i})
+	}
+	return p
+}
+
+// start starts the batch in a process that is dead once killed says so.
+func (p *payroll) start(ctx context.Context, guard *idempotent.Guard, killed func() bool) (idempotent.BatchReport[employee], error) {
+	return idempotent.Each(ctx, guard, p.batch, p.staff, func(ctx context.Context, e employee) error { return p.pay(ctx, e, killed) })
+}
+
+// pay takes its time, and pays unless the process has been killed by then.
+func (p *payroll) pay(ctx context.Context, e employee, killed func() bool) error {
+	p.ran(e)
+	p.enter(e)
+	defer p.leave(e)
+	time.Sleep(p.takes) // virtual
+	if killed() {
+		return errKilled
+	}
+	call, _ := idempotent.CallFrom(ctx)
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if call.Key == "" || !p.keys[call.Key] {
+		p.keys[call.Key] = true
+		p.paid[e.Number]++
+	}
+	return nil
+}
+
+func (p *payroll) ran(e employee) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.runs[e.Number]++
+}
+
+func (p *payroll) enter(e employee) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.who[e.Number] {
+		p.t.Errorf("%s is being paid already", e.Number)
+	}
+	p.who[e.Number] = true
+	p.started = append(p.started, time.Now())
+	p.now++
+	p.most = max(p.most, p.now)
+}
+
+func (p *payroll) leave(e employee) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	delete(p.who, e.Number)
+	p.now--
+}
+
+func (p *payroll) allPaidOnce() {
+	p.t.Helper()
+	for _, e := range p.staff {
+		if paid := p.paid[e.Number]; paid != 1 {
+			p.t.Errorf("%s: %s was paid %d times", p.batch.Name, e.Number, paid)
+		}
+	}
+}
+
+// total is how often the function was run.
+func (p *payroll) total() (runs int) {
+	for _, n := range p.runs {
+		runs += n
+	}
+	return runs
+}
+
+var errKilled = errors.New("killed")
+
+func alive() bool { return false }
+
+// killable is the store of a process that is killed at a request: nothing that it
+// asks for later gets out.
+type killable struct {
+	persistence.Store
+	applied bool  // the last request
+	faults  *dice // of the network; nil for none
+
+	mu       sync.Mutex
+	left     int // requests; never killed if negative
+	finished int
+}
+
+func (k *killable) killed() bool {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	return k.left == 0
+}
+
+func (k *killable) request(op string, do func() error) error {
+	k.mu.Lock()
+	if k.left == 0 {
+		k.mu.Unlock()
+		return &persistence.Fault{Op: op, Err: errKilled}
+	}
+	k.left--
+	last := k.left == 0
+	k.mu.Unlock()
+	switch {
+	case last && !k.applied, k.faults != nil && k.faults.oneIn(15):
+		return &persistence.Fault{Op: op, Retryable: true, Err: errKilled}
+	}
+	err := do()
+	if last || k.faults != nil && k.faults.oneIn(15) {
+		return &persistence.Fault{Op: op, Retryable: true, Err: errKilled}
+	}
+	return err
+}
+
+func (k *killable) Acquire(ctx context.Context, c persistence.Claim) (r persistence.Record, err error) {
+	err = k.request("acquire", func() error {
+		var err error
+		r, err = k.Store.Acquire(ctx, c)
+		return err
+	})
+	return r, err
+}
+
+func (k *killable) Complete(ctx context.Context, l persistence.Lease, o persistence.Outcome) error {
+	return k.request("complete", func() error {
+		err := k.Store.Complete(ctx, l, o)
+		if err == nil {
+			k.mu.Lock()
+			defer k.mu.Unlock()
+			k.finished++
+		}
+		return err
+	})
+}
+
+func (k *killable) Release(ctx context.Context, l persistence.Lease) error {
+	return k.request("release", func() error { return k.Store.Release(ctx, l) })
+}
+
+// slow is a store that takes so long to acquire a record.
+type slow struct {
+	*persistence.Memory
+	acquiring time.Duration
+}
+
+func (s slow) Acquire(ctx context.Context, c persistence.Claim) (persistence.Record, error) {
+	time.Sleep(s.acquiring) // virtual
+	return s.Memory.Acquire(ctx, c)
+}
+
+// faulty is a store whose calls fail as fault says, before they are applied.
+type faulty struct {
+	persistence.Store
+	mu    sync.Mutex
+	fault func(op, key string) error
+}
+
+func (f *faulty) ask(op, key string) error {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.fault(op, key)
+}
+
+func (f *faulty) Acquire(ctx context.Context, c persistence.Claim) (persistence.Record, error) {
+	if err := f.ask("acquire", c.Key); err != nil {
+		return persistence.Record{}, err
+	}
+	return f.Store.Acquire(ctx, c)
+}
+
+func (f *faulty) Complete(ctx context.Context, l persistence.Lease, o persistence.Outcome) error {
+	if err := f.ask("complete", l.Key); err != nil {
+		return err
+	}
+	return f.Store.Complete(ctx, l, o)
+}
+
+func (f *faulty) Release(ctx context.Context, l persistence.Lease) error {
+	if err := f.ask("release", l.Key); err != nil {
+		return err
+	}
+	return f.Store.Release(ctx, l)
+}
+
+// dice is thrown by many goroutines.
+type dice struct {
+	mu   sync.Mutex
+	rand *rand.Rand
+}
+
+func (d *dice) roll(n int) int {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return d.rand.IntN(n)
+}
+
+func (d *dice) oneIn(n int) bool { return d.roll(n) == 0 }
+
+// newDirect returns an embedded DynamoDB with an idempotency table, and a store on it
+// without a wire.
+func newDirect(t *testing.T) (*dynamolocal.DB, persistence.Store) {
+	t.Helper()
+	db := dynamolocal.New()
+	config := dynamostore.Config{Table: table}
+	if err := dynamostore.CreateTable(t.Context(), db.Client(), config); err != nil {
+		t.Fatal(err)
+	}
+	store, err := dynamostore.New(db.Direct(), config)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return db, store
+}
+
+func sum(p idempotent.Progress) int {
+	return p.Done + p.Replayed + p.Permanent + p.Failed + p.Held + p.Pending
+}
+
+func number(id string) int {
+	n, _ := strconv.Atoi(strings.TrimPrefix(id, "e-"))
+	return n
+}
+
+func failedIDs(r idempotent.BatchReport[employee]) (ids []string) {
+	for _, failure := range r.Errors {
+		ids = append(ids, failure.ID)
+	}
+	return ids
+}
+
+// operations counts the requests in the log.
+func operations(db *dynamolocal.DB) map[string]int {
+	counts := make(map[string]int)
+	for _, r := range db.Requests() {
+		counts[r.Operation]++
+	}
+	return counts
+}
