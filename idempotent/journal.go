@@ -182,7 +182,10 @@ func (j *journal) recall(ctx context.Context, state *stepState) error {
 // attempt runs a step that is not finished, if it may run.
 func (j *journal) attempt(ctx context.Context, state *stepState, done entry) error {
 	s := state.call
-	if err := errors.Join(j.ready(ctx), j.fits()); err != nil {
+	if err := j.ready(ctx); err != nil {
+		return j.refuse(s, err)
+	}
+	if err := j.fits(); err != nil {
 		return j.refuse(s, err)
 	}
 	inner, enlisted := j.withStep(ctx, s.name, "")
@@ -280,7 +283,7 @@ func (j *journal) finish(ctx context.Context, state *stepState, done entry, enli
 		return refused.Err // what the step is made of has not happened
 	}
 	if err != nil {
-		return &StepError{Key: j.lease.Key, Step: state.name, Executed: true, Err: err}
+		return &StepError{Key: j.lease.Key, Step: state.name, Executed: !errors.Is(err, persistence.ErrInvalid), Err: err}
 	}
 	j.arrived(state)
 	return nil
@@ -294,10 +297,9 @@ func (j *journal) record(ctx context.Context, state *stepState, done *entry, wri
 		done.Output, done.Omitted, done.omit = nil, true, err
 		err = j.keep(ctx, state.name, state.name, encodeEntry(done), writes)
 	}
-	_, faulty := errors.AsType[*persistence.Fault](err)
 	j.mu.Lock()
 	// Without writes of its own the effect has happened, whatever the record says.
-	happened := err == nil || faulty && len(writes) == 0
+	happened := err == nil || len(writes) == 0 && !answered(err)
 	if happened {
 		state.finished, state.known, state.unrecorded = done, true, err != nil
 	}
@@ -353,20 +355,21 @@ func (j *journal) keep(ctx context.Context, step, name string, stored []byte, wr
 	return nil
 }
 
+// answered tells whether the store has refused a write, and so written nothing.
+func answered(err error) bool {
+	return refused(err) || errors.Is(err, persistence.ErrLeaseLost) || errors.Is(err, persistence.ErrTooLarge)
+}
+
 // unkept translates the store's error of a step.
 func (j *journal) unkept(err error, output []byte) error {
 	switch {
-	case err == nil:
-		return nil
 	case errors.Is(err, persistence.ErrLeaseLost):
 		lost := &LeaseLostError{Key: j.lease.Key, Result: output, Err: err}
 		j.mu.Lock()
 		defer j.mu.Unlock()
 		j.lost = lost
 		return lost
-	}
-	if _, refused := errors.AsType[*persistence.RefusedError](err); refused ||
-		errors.Is(err, persistence.ErrTooLarge) || errors.Is(err, persistence.ErrInvalid) {
+	case err == nil, answered(err):
 		return err
 	}
 	return &StoreError{Op: "checkpoint", Key: j.lease.Key, Executed: output != nil, Result: output, Retryable: persistence.Retryable(err), Err: err}
@@ -390,6 +393,9 @@ func (j *journal) reserve(writing string) int {
 		}
 		if s.compensated || s.finished == nil && !s.running {
 			continue
+		}
+		if j.undoing && name == writing {
+			continue // it is the mark that is being written
 		}
 		if s.finished != nil && s.finished.Compensable || s.running && s.call.compensate != nil {
 			n += len(name) + len(compensatedSuffix) + entrySize

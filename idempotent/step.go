@@ -55,8 +55,9 @@ type StepSpec[Out any] struct {
 
 	// Compensate undoes the finished step, given its output, where the call fails
 	// for good: see [Saga]. It runs until it has succeeded once, so it must be
-	// idempotent; [StepFrom] has a token for it, too. In a later attempt it is the
-	// function that Compensate then is, of that attempt's call of the step.
+	// idempotent; [StepFrom] has a token for it, too. In a later attempt it is what
+	// that attempt's call of the step has here. A step whose function has returned
+	// an error counts as not having happened, unless it is AtMostOnce.
 	Compensate func(context.Context, Out) error
 
 	// AtMostOnce never runs an interrupted step again, for effects that can't be

@@ -1,0 +1,399 @@
+package idempotent_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"sync"
+	"testing"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+
+	"github.com/ikkai-go/idempotency/idempotent"
+	"github.com/ikkai-go/idempotency/internal/dynamolocal"
+	"github.com/ikkai-go/idempotency/persistence"
+	"github.com/ikkai-go/idempotency/persistence/dynamostore"
+)
+
+// shop is a table of stock beside the records, in an embedded DynamoDB.
+type shop struct {
+	t     *testing.T
+	db    *dynamolocal.DB
+	store *dynamostore.Store
+}
+
+func newShop(t *testing.T, boxes int) shop {
+	t.Helper()
+	db, store := newDynamo(t)
+	s := shop{t, db, store}
+	if _, err := db.Client().CreateTable(t.Context(), &dynamodb.CreateTableInput{
+		TableName:            aws.String("stock"),
+		BillingMode:          types.BillingModePayPerRequest,
+		AttributeDefinitions: []types.AttributeDefinition{{AttributeName: aws.String("id"), AttributeType: types.ScalarAttributeTypeS}},
+		KeySchema:            []types.KeySchemaElement{{AttributeName: aws.String("id"), KeyType: types.KeyTypeHash}},
+	}); err != nil {
+		t.Fatal(err)
+	}
+	s.stock(boxes)
+	return s
+}
+
+func (s shop) stock(boxes int) {
+	s.t.Helper()
+	if _, err := s.db.Client().PutItem(s.t.Context(), &dynamodb.PutItemInput{TableName: aws.String("stock"), Item: map[string]types.AttributeValue{
+		"id": &types.AttributeValueMemberS{Value: "box"}, "left": &types.AttributeValueMemberN{Value: strconv.Itoa(boxes)},
+	}}); err != nil {
+		s.t.Fatal(err)
+	}
+	s.db.ResetLog()
+}
+
+func (s shop) left() int {
+	s.t.Helper()
+	out, err := s.db.Client().GetItem(s.t.Context(), &dynamodb.GetItemInput{TableName: aws.String("stock"), Key: map[string]types.AttributeValue{"id": &types.AttributeValueMemberS{Value: "box"}}})
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	left, err := strconv.Atoi(out.Item["left"].(*types.AttributeValueMemberN).Value)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	return left
+}
+
+var errOutOfStock = errors.New("out of stock")
+
+// take enlists taking boxes out of stock, or giving them back.
+func take(ctx context.Context, boxes int, outOfStock error) error {
+	return dynamostore.Enlist(ctx, dynamostore.Write{
+		Update: &types.Update{
+			TableName:                 aws.String("stock"),
+			Key:                       map[string]types.AttributeValue{"id": &types.AttributeValueMemberS{Value: "box"}},
+			UpdateExpression:          aws.String("SET #l = #l - :n"),
+			ConditionExpression:       aws.String("#l >= :n"),
+			ExpressionAttributeNames:  map[string]string{"#l": "left"},
+			ExpressionAttributeValues: map[string]types.AttributeValue{":n": &types.AttributeValueMemberN{Value: strconv.Itoa(boxes)}},
+		},
+		OnRefused: func(map[string]types.AttributeValue) error { return outOfStock },
+	})
+}
+
+// modes are the two forms of the protocol that commit writes with the result.
+var modes = map[string]bool{"long form": false, "short form": true}
+
+func TestEnlistedWritesCommitWithTheResult(t *testing.T) {
+	for name, short := range modes {
+		t.Run(name, func(t *testing.T) {
+			s := newShop(t, 10)
+			guard := newTestGuard(t, s.store, idempotent.Config{OnlyEnlists: short})
+			for round := range 3 { // in the short form the function runs for duplicates too
+				out, err := idempotent.Do(t.Context(), guard, "k", func(ctx context.Context) (string, error) {
+					if err := take(ctx, 3, errOutOfStock); err != nil {
+						return "", err
+					}
+					if round == 0 && s.left() != 10 {
+						t.Error("it is taken before the call is completed")
+					}
+					return "taken", nil
+				})
+				if err != nil || out != "taken" {
+					t.Fatalf("got %q, %v", out, err)
+				}
+				if left := s.left(); left != 7 {
+					t.Errorf("%d left", left)
+				}
+			}
+		})
+	}
+}
+
+func TestNothingIsWrittenForAFunctionThatFails(t *testing.T) {
+	for name, short := range modes {
+		for _, failure := range []error{errBroken, idempotent.Permanent(errBroken)} {
+			t.Run(fmt.Sprintf("%s, %T", name, failure), func(t *testing.T) {
+				s := newShop(t, 10)
+				guard := newTestGuard(t, s.store, idempotent.Config{OnlyEnlists: short})
+				_, err := idempotent.Do(t.Context(), guard, "k", func(ctx context.Context) (string, error) {
+					return "", errors.Join(take(ctx, 3, errOutOfStock), failure)
+				})
+				if !errors.Is(err, errBroken) || s.left() != 10 {
+					t.Errorf("%d left, %v", s.left(), err)
+				}
+			})
+		}
+	}
+}
+
+// A write that is refused means that the function has had no effect: it has failed
+// with the write's own error.
+func TestARefusedWriteFailsTheFunction(t *testing.T) {
+	for name, short := range modes {
+		t.Run(name, func(t *testing.T) {
+			s := newShop(t, 2)
+			events := new(eventLog)
+			guard := newTestGuard(t, s.store, idempotent.Config{OnlyEnlists: short, Observe: events.observe})
+			refusal := errOutOfStock
+			call := func() error {
+				_, err := idempotent.Do(t.Context(), guard, "k", func(ctx context.Context) (string, error) {
+					return "taken", take(ctx, 3, refusal)
+				})
+				return err
+			}
+			if err := call(); err != errOutOfStock { //nolint:errorlint // unchanged
+				t.Fatal(err)
+			}
+			wantKinds(t, events, idempotent.Released)
+			refusal = idempotent.Permanent(errOutOfStock)
+			if err := call(); err != refusal { //nolint:errorlint // unchanged
+				t.Fatal(err)
+			}
+			wantKinds(t, events, idempotent.Executed)
+			s.stock(10)
+			if err := call(); !errors.Is(err, idempotent.ErrPermanent) || err.Error() != "out of stock" {
+				t.Fatal(err)
+			}
+			wantKinds(t, events, idempotent.Replayed)
+			if s.left() != 10 {
+				t.Errorf("%d left", s.left())
+			}
+		})
+	}
+}
+
+// The process is frozen after it has enlisted and before it commits; meanwhile
+// somebody else has taken over and completed.
+func TestAZombieCommitsNothing(t *testing.T) {
+	s := newShop(t, 10)
+	guard := newTestGuard(t, s.store, idempotent.Config{})
+	_, err := idempotent.Do(t.Context(), guard, "k", func(ctx context.Context) (string, error) {
+		if err := take(ctx, 3, errOutOfStock); err != nil {
+			return "", err
+		}
+		call, _ := idempotent.CallFrom(ctx)
+		if _, err := s.db.Client().UpdateItem(ctx, &dynamodb.UpdateItemInput{
+			TableName: aws.String(table), Key: map[string]types.AttributeValue{"idempotency_key": &types.AttributeValueMemberS{Value: call.Key}},
+			UpdateExpression:          aws.String("SET #o = :o"),
+			ExpressionAttributeNames:  map[string]string{"#o": "owner"},
+			ExpressionAttributeValues: map[string]types.AttributeValue{":o": &types.AttributeValueMemberS{Value: "another"}},
+		}); err != nil {
+			return "", err
+		}
+		return "taken", nil
+	})
+	if !errors.Is(err, idempotent.ErrLeaseLost) || s.left() != 10 {
+		t.Errorf("%d left, %v", s.left(), err)
+	}
+}
+
+func TestOfManyCallersInTheShortFormOneCommits(t *testing.T) {
+	s := newShop(t, 100)
+	const callers = 50
+	var runs diary
+	results := make([]string, callers)
+	var group sync.WaitGroup
+	for i := range callers {
+		guard := newTestGuard(t, newStoreOn(t, s.db), idempotent.Config{OnlyEnlists: true})
+		group.Go(func() {
+			out, err := idempotent.Do(t.Context(), guard, "k", func(ctx context.Context) (string, error) {
+				runs.note("")
+				return fmt.Sprint("caller ", i), take(ctx, 3, errOutOfStock)
+			})
+			if err != nil {
+				t.Error(err)
+			}
+			results[i] = out
+		})
+	}
+	group.Wait()
+	if all := slices.Compact(results); len(all) != 1 || s.left() != 97 {
+		t.Errorf("%d left, results %q of %d runs", s.left(), all, len(runs.entries))
+	}
+}
+
+func TestTheShortFormLeavesUnfinishedRecordsToTheLongOne(t *testing.T) {
+	s := newShop(t, 10)
+	short := newTestGuard(t, s.store, idempotent.Config{OnlyEnlists: true})
+	long := newTestGuard(t, newStoreOn(t, s.db), idempotent.Config{})
+	_, err := idempotent.Do(t.Context(), long, "k", func(ctx context.Context) (string, error) {
+		_, err := idempotent.Do(ctx, short, "k", func(ctx context.Context) (string, error) { return "short", take(ctx, 1, nil) })
+		if !errors.Is(err, idempotent.ErrInProgress) {
+			t.Errorf("beside the other form: %v", err)
+		}
+		return "long", nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	out, err := idempotent.Do(t.Context(), short, "k", func(ctx context.Context) (string, error) { return "short", take(ctx, 1, nil) })
+	if err != nil || out != "long" || s.left() != 10 {
+		t.Errorf("got %q, %v, %d left", out, err, s.left())
+	}
+}
+
+func TestTheShortFormComparesFingerprints(t *testing.T) {
+	s := newShop(t, 10)
+	guard := newTestGuard(t, s.store, idempotent.Config{OnlyEnlists: true})
+	for _, round := range []struct {
+		fingerprint string
+		want        error
+	}{{"a", nil}, {"b", idempotent.ErrMismatch}, {"a", nil}} {
+		_, err := idempotent.DoAs(t.Context(), guard, idempotent.Identity{Key: "k", Fingerprint: round.fingerprint}, func(ctx context.Context) (string, error) {
+			return "", take(ctx, 1, nil)
+		})
+		if !errors.Is(err, round.want) || s.left() != 9 {
+			t.Errorf("%s: %d left, %v", round.fingerprint, s.left(), err)
+		}
+	}
+}
+
+// What a step enlists commits with its checkpoint, what its compensation enlists with
+// the mark that it is undone.
+func TestEnlistedWritesOfStepsCommitWithTheSteps(t *testing.T) {
+	s := newShop(t, 10)
+	guard := newTestGuard(t, s.store, idempotent.Config{Steps: []string{"reserve", "charge"}})
+	down := true
+	var chargeFails error = errBroken
+	call := func() error {
+		_, err := idempotent.Do(t.Context(), guard, "k", func(ctx context.Context) (string, error) {
+			_, err := idempotent.StepAs(ctx, idempotent.StepSpec[int]{
+				Name: "reserve",
+				Compensate: func(ctx context.Context, boxes int) error {
+					if err := take(ctx, -boxes, nil); err != nil {
+						return err
+					}
+					if down {
+						return errBroken // and nothing is given back
+					}
+					return nil
+				},
+			}, func(ctx context.Context) (int, error) { return 3, take(ctx, 3, errOutOfStock) })
+			if err != nil {
+				return "", err
+			}
+			return "", chargeFails
+		})
+		return err
+	}
+	for _, round := range []struct {
+		fails error
+		down  bool
+		want  error
+		left  int
+	}{
+		{errBroken, true, idempotent.ErrPartialSuccess, 7},
+		{idempotent.Permanent(errBroken), true, idempotent.ErrCompensation, 7},
+		{errBroken, false, idempotent.ErrPermanent, 10},
+		{nil, false, idempotent.ErrPermanent, 10},
+	} {
+		chargeFails, down = round.fails, round.down
+		if err := call(); !errors.Is(err, round.want) || s.left() != round.left {
+			t.Fatalf("%+v: %v, %d left", round, err, s.left())
+		}
+	}
+}
+
+func TestARefusedWriteOfAStepIsItsError(t *testing.T) {
+	s := newShop(t, 2)
+	guard := newTestGuard(t, s.store, idempotent.Config{Steps: []string{"reserve"}})
+	tries := 0
+	_, err := idempotent.Do(t.Context(), guard, "k", func(ctx context.Context) (string, error) {
+		for {
+			_, err := idempotent.Step(ctx, "reserve", func(ctx context.Context) (string, error) { return "", take(ctx, 3, errOutOfStock) })
+			if err != errOutOfStock { //nolint:errorlint // unchanged
+				return "", err
+			}
+			tries++
+			s.stock(10) // and the step may be tried again
+		}
+	})
+	if err != nil || tries != 1 || s.left() != 7 {
+		t.Errorf("%v after %d tries, %d left", err, tries, s.left())
+	}
+}
+
+func TestWhatIsEnlistedWithNobodyIsRefused(t *testing.T) {
+	s := newShop(t, 10)
+	guard := newTestGuard(t, s.store, idempotent.Config{})
+	memory := newTestGuard(t, persistence.NewMemory(), idempotent.Config{})
+	var late context.Context
+	_, err := idempotent.Do(t.Context(), guard, "k", func(ctx context.Context) (string, error) {
+		late = ctx
+		_, err := idempotent.Do(ctx, memory, "k", func(ctx context.Context) (string, error) { return "", take(ctx, 1, nil) })
+		if !errors.Is(err, persistence.ErrNotEnlisted) {
+			t.Errorf("in a call whose store has no transactions: %v", err)
+		}
+		return "", nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, ctx := range map[string]context.Context{"outside": t.Context(), "after the call": late} {
+		if err := take(ctx, 1, nil); !errors.Is(err, persistence.ErrNotEnlisted) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	if s.left() != 10 {
+		t.Errorf("%d left", s.left())
+	}
+}
+
+func TestUnprotectedWritesCommit(t *testing.T) {
+	t.Setenv("IDEMPOTENCY_DISABLED", "1")
+	s := newShop(t, 10)
+	for name, config := range map[string]idempotent.Config{
+		"long":  {},
+		"short": {OnlyEnlists: true},
+		"step":  {Steps: []string{"take"}},
+	} {
+		before := s.left()
+		config.Operation = name
+		guard := newTestGuard(t, s.store, config)
+		call := func(boxes int) error {
+			_, err := idempotent.Do(t.Context(), guard, "k", func(ctx context.Context) (string, error) {
+				if config.Steps == nil {
+					return "", take(ctx, boxes, errOutOfStock)
+				}
+				return idempotent.Step(ctx, "take", func(ctx context.Context) (string, error) { return "", take(ctx, boxes, errOutOfStock) })
+			})
+			return err
+		}
+		if err := call(1); err != nil || s.left() != before-1 {
+			t.Errorf("%s: %v, %d left", name, err, s.left())
+		}
+		if err := call(100); !errors.Is(err, errOutOfStock) || s.left() != before-1 {
+			t.Errorf("%s, refused: %v, %d left", name, err, s.left())
+		}
+	}
+}
+
+// A reply that is lost, once or for good: the writes are applied once, and whoever is
+// told of success is told the truth.
+func TestALostReplyDoesNotRepeatEnlistedWrites(t *testing.T) {
+	for name, short := range modes {
+		for _, lost := range []int{1, 2, 100} {
+			t.Run(fmt.Sprintf("%s, %d lost", name, lost), func(t *testing.T) {
+				s := newShop(t, 10)
+				guard := newTestGuard(t, s.store, idempotent.Config{OnlyEnlists: short})
+				call := func() (string, error) {
+					return idempotent.Do(t.Context(), guard, "k", func(ctx context.Context) (string, error) {
+						return "taken", take(ctx, 3, errOutOfStock)
+					})
+				}
+				s.db.Inject(dynamolocal.Fault{Operation: "TransactWriteItems", Times: lost, Do: dynamolocal.DropReply()})
+				_, err := call()
+				if failed := err != nil; failed != (lost == 100) || failed && !errors.Is(err, idempotent.ErrStore) {
+					t.Fatal(err)
+				}
+				s.db.ClearFaults()
+				out, err := call()
+				if err != nil || out != "taken" || s.left() != 7 {
+					t.Errorf("got %q, %v, %d left", out, err, s.left())
+				}
+			})
+		}
+	}
+}
