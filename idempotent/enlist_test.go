@@ -256,7 +256,7 @@ func TestEnlistedWritesOfStepsCommitWithTheSteps(t *testing.T) {
 	s := newShop(t, 10)
 	guard := newTestGuard(t, s.store, idempotent.Config{Steps: []string{"reserve", "charge"}})
 	down := true
-	var chargeFails error = errBroken
+	var chargeFails error
 	call := func() error {
 		_, err := idempotent.Do(t.Context(), guard, "k", func(ctx context.Context) (string, error) {
 			_, err := idempotent.StepAs(ctx, idempotent.StepSpec[int]{
@@ -321,7 +321,7 @@ func TestWhatIsEnlistedWithNobodyIsRefused(t *testing.T) {
 	memory := newTestGuard(t, persistence.NewMemory(), idempotent.Config{})
 	var late context.Context
 	_, err := idempotent.Do(t.Context(), guard, "k", func(ctx context.Context) (string, error) {
-		late = ctx
+		late = ctx //nolint:fatcontext // that is the point
 		_, err := idempotent.Do(ctx, memory, "k", func(ctx context.Context) (string, error) { return "", take(ctx, 1, nil) })
 		if !errors.Is(err, persistence.ErrNotEnlisted) {
 			t.Errorf("in a call whose store has no transactions: %v", err)

@@ -265,7 +265,10 @@ func TestWhatIsWrongWithAStepIsSaidBeforeItRuns(t *testing.T) {
 		}, idempotent.ErrStepMisuse, nil},
 		"after the call": {func(t *testing.T) error {
 			var late context.Context
-			_ = guarded(t, func(ctx context.Context) error { late = ctx; return nil })
+			_ = guarded(t, func(ctx context.Context) error {
+				late = ctx //nolint:fatcontext // that is the point
+				return nil
+			})
 			_, err := did.step(late, "a")
 			return err
 		}, idempotent.ErrStepMisuse, nil},

@@ -192,7 +192,7 @@ func TestAStepForWhichThereIsNoRoomDoesNotRun(t *testing.T) {
 // A record that is full of what it has to hold can still be undone: room is kept for
 // that.
 func TestAFullRecordCanStillBeUndone(t *testing.T) {
-	for range 20 {
+	for range 5 {
 		_, store := newDynamo(t)
 		guard := newTestGuard(t, store, idempotent.Config{Steps: []string{"part/"}})
 		undone := 0

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"sync"
 )
 
@@ -106,7 +107,7 @@ func Enlist(ctx context.Context, check func([]Write) error, writes ...Write) err
 	if e.closed {
 		return fmt.Errorf("%w: the run or its step is over", ErrNotEnlisted)
 	}
-	all := append(e.writes[:len(e.writes):len(e.writes)], writes...)
+	all := slices.Concat(e.writes, writes)
 	if err := check(all); err != nil {
 		return err
 	}
