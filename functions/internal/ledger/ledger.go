@@ -13,6 +13,8 @@ import (
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+
+	"github.com/ikkai-go/idempotency/persistence/dynamostore"
 )
 
 // Ledger is a table of rows. It is safe for concurrent use.
@@ -28,6 +30,9 @@ func New(client *dynamodb.Client, table string) (*Ledger, error) {
 	}
 	return &Ledger{client: client, table: table}, nil
 }
+
+// Table is the table's name.
+func (l *Ledger) Table() string { return l.table }
 
 // Get returns the row with that key; nil if there is none.
 func (l *Ledger) Get(ctx context.Context, pk string) (Row, error) {
@@ -61,6 +66,17 @@ func (l *Ledger) Add(ctx context.Context, pk string, row Row) (Row, error) {
 		return nil, fmt.Errorf("ledger: add %s: %w", pk, err)
 	}
 	return row, nil
+}
+
+// Adding is Add as a write to enlist. It is refused where a row with that key is there.
+func (l *Ledger) Adding(pk string, row Row) dynamostore.Write {
+	row = maps.Clone(row)
+	row["pk"] = Text(pk)
+	return dynamostore.Write{Put: &types.Put{
+		TableName:           aws.String(l.table),
+		Item:                row,
+		ConditionExpression: aws.String("attribute_not_exists(pk)"),
+	}}
 }
 
 // Row is a row, by its attributes.

@@ -1,0 +1,151 @@
+package main
+
+import (
+	"maps"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+
+	"github.com/ikkai-go/idempotency/functions/internal/ledger"
+	"github.com/ikkai-go/idempotency/internal/dynamolocal"
+	"github.com/ikkai-go/idempotency/internal/lambdatest"
+)
+
+const (
+	salesTable = "sales"
+	timeout    = 10 * time.Second // as in template.yaml
+	// lease is for how long a run that died keeps its request.
+	lease = timeout + 2*time.Second
+)
+
+// newDatabase is one with the stock that functions/README.md tells: 10 cups, 2 pots.
+func newDatabase(t *testing.T) *dynamolocal.DB {
+	t.Helper()
+	db := lambdatest.NewDatabase(t, salesTable)
+	shelve(t, db, "cup-white", 10, 4_50)
+	shelve(t, db, "pot-iron", 2, 60_00)
+	return db
+}
+
+// shelve puts goods into stock, in place of those that are there.
+func shelve(t *testing.T, db *dynamolocal.DB, sku string, quantity, price int64) {
+	t.Helper()
+	version, err := stockOf(db, sku).Number("version")
+	if err != nil {
+		version = 0
+	}
+	err = db.Seed(salesTable, ledger.Row{
+		"pk":       ledger.Text("stock#" + sku),
+		"quantity": ledger.Number(quantity),
+		"price":    ledger.Number(price),
+		"version":  ledger.Number(version + 1),
+	})
+	if err != nil {
+		t.Error(err)
+	}
+}
+
+func stockOf(db *dynamolocal.DB, sku string) ledger.Row {
+	for _, row := range db.Items(salesTable) {
+		if row := ledger.Row(row); row.Text("pk") == "stock#"+sku {
+			return row
+		}
+	}
+	return nil
+}
+
+// newEnvironment starts the function as it is deployed, with a provider and a mail
+// service that behave as given.
+func newEnvironment(t *testing.T, db *dynamolocal.DB, provider, mail string) *lambdatest.Environment {
+	t.Helper()
+	return start(t, db, settings{simulatedProvider: provider, simulatedMail: mail})
+}
+
+func start(t *testing.T, db *dynamolocal.DB, s settings) *lambdatest.Environment {
+	t.Helper()
+	s.idempotencyTable, s.salesTable = lambdatest.IdempotencyTable, salesTable
+	return lambdatest.Start(t, db, timeout, func(client *dynamodb.Client) (any, error) { return newFunction(client, s) })
+}
+
+// event reads a file of testdata/events.
+func event(t *testing.T, name string) []byte {
+	t.Helper()
+	return lambdatest.Event(t, name)
+}
+
+// request is a checkout with that key and body.
+func request(t *testing.T, key, body string) []byte {
+	t.Helper()
+	return lambdatest.With(t, lambdatest.With(t, event(t, "httpapi-checkout"), key, "headers", "idempotency-key"), body, "body")
+}
+
+// books are what is in stock, and what was done.
+type books struct{ cups, pots, charges, mails, sales int64 }
+
+var (
+	unsold = books{cups: 10, pots: 2}
+	sold   = books{cups: 8, pots: 1, charges: 1, mails: 1, sales: 1}
+)
+
+func booksOf(db *dynamolocal.DB) books {
+	rows := lambdatest.Rows(db, salesTable)
+	b := books{charges: int64(rows["charge"]), mails: int64(rows["mail"]), sales: int64(rows["sale"])}
+	b.cups, _ = stockOf(db, "cup-white").Number("quantity")
+	b.pots, _ = stockOf(db, "pot-iron").Number("quantity")
+	return b
+}
+
+func wantBooks(t *testing.T, db *dynamolocal.DB, want books) {
+	t.Helper()
+	if got := booksOf(db); got != want {
+		t.Errorf("the books say %+v, want %+v", got, want)
+	}
+}
+
+// wantRecord looks at the only record of the idempotency table, and at its steps; no
+// status means that there is to be none.
+func wantRecord(t *testing.T, db *dynamolocal.DB, status string, steps ...string) {
+	t.Helper()
+	records := db.Items(lambdatest.IdempotencyTable)
+	switch {
+	case status == "" && len(records) == 0:
+		return
+	case len(records) != 1:
+		t.Errorf("there are %d records, want %q", len(records), status)
+		return
+	}
+	var names []string
+	if m, ok := records[0]["steps"].(*types.AttributeValueMemberM); ok {
+		names = slices.Sorted(maps.Keys(m.Value))
+	}
+	if got := ledger.Row(records[0]).Text("status"); got != status || !slices.Equal(names, steps) {
+		t.Errorf("the record is %q with the steps %q, want %q with %q", got, names, status, steps)
+	}
+}
+
+// killAt has the environment die at the request with that index, before it is carried
+// out or right after.
+func killAt(db *dynamolocal.DB, e *lambdatest.Environment, request int, when string) {
+	kill := func(dynamolocal.Request) { e.Kill() }
+	if when == "after" {
+		db.Inject(dynamolocal.Fault{Request: request, Do: dynamolocal.After(kill)})
+		return
+	}
+	db.Inject(
+		dynamolocal.Fault{Request: request, Do: dynamolocal.Before(kill)},
+		dynamolocal.Fault{Request: request, Do: dynamolocal.DropRequest()},
+	)
+}
+
+// protocol is the requests of one run, shortly.
+func protocol(requests []dynamolocal.Request) []string {
+	var operations []string
+	for _, r := range requests {
+		operations = append(operations, strings.TrimSuffix(r.Operation, "Item"))
+	}
+	return operations
+}
