@@ -36,22 +36,50 @@
 //	complete          1 UpdateItem
 //	release           1 DeleteItem; with finished steps 1 UpdateItem instead
 //	checkpoint        1 UpdateItem
+//	with n writes     1 TransactWriteItems instead, two units for each KB of each of the n+1 items
+//	at once           1 TransactWriteItems; 1 PutItem without writes
 //	read              1 GetItem, eventually consistent: half a read unit for each 4 KB
 //
 // A condition that fails on no item at all costs one consistent GetItem more: to
 // complete or release a record that is gone. So does every failed condition at an
 // endpoint that does not return the item (DAX, older emulators).
 //
+// # Transactions
+//
+// An effect in DynamoDB, in this table or another one of the same account and Region,
+// can be made part of the record's own write: then it has happened exactly if the
+// record says so. [Enlist] adds it to the guarded call that is running:
+//
+//	err := dynamostore.Enlist(ctx, dynamostore.Write{
+//		Update: &types.Update{…},
+//		OnRefused: func(there map[string]types.AttributeValue) error { return ErrSoldOut },
+//	})
+//
+// All that a call has enlisted is committed when it completes, in one
+// TransactWriteItems whose first write is the record's, conditional on the owner as
+// ever. A run that has lost its lease commits nothing. If the transaction is refused
+// for the sake of a write, the error is a [*persistence.RefusedError] with its index,
+// around what OnRefused has made of it, or a [*ConditionError] or [*ItemError].
+// Conflicts with other transactions are retried like throttling.
+//
+// Transactions are limited to 100 items, 99 of them the application's, and 4 MB.
+// They are serializable within the Region; global tables carry them over write by
+// write. Package rows makes writes for common needs. [Apply] carries writes out that
+// belong to no record.
+//
 // # Permissions
 //
 // dynamodb:PutItem, dynamodb:UpdateItem, dynamodb:DeleteItem and
-// dynamodb:GetItem on the table.
+// dynamodb:GetItem on the table. Transactions need no permission of their own, but the
+// permissions of the enlisted writes on their tables: dynamodb:PutItem,
+// dynamodb:UpdateItem, dynamodb:DeleteItem and dynamodb:ConditionCheckItem.
 //
 // # Failures
 //
 // The SDK repeats a request whose reply was lost; the store then recognises its
 // own write by the owner. A request that is not answered at all counts as lost
-// after [Config.RequestTimeout]. What the SDK gives up on too early, throttling and
+// after [Config.RequestTimeout]. A transaction carries a token, and is applied once
+// however often it is sent. What the SDK gives up on too early, throttling and
 // transaction conflicts, is retried here, within the context's deadline. All else
 // is a [*persistence.Fault].
 package dynamostore

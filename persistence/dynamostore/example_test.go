@@ -2,8 +2,12 @@ package dynamostore_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
 	"github.com/ikkai-go/idempotency/internal/dynamolocal"
 	"github.com/ikkai-go/idempotency/persistence"
@@ -28,6 +32,40 @@ func ExampleNew() {
 	})
 	fmt.Println(record.Status, record.Owner, err)
 	// Output: PROCESSING me <nil>
+}
+
+// Outside a guarded call, writes are applied all together or not at all.
+func ExampleApply() {
+	client := dynamolocal.New().Client()
+	ctx := context.Background()
+	if err := dynamostore.CreateTable(ctx, client, dynamostore.Config{Table: "accounts", Attributes: dynamostore.Attributes{Key: "id"}}); err != nil {
+		panic(err)
+	}
+	add := func(account, amount string) dynamostore.Write {
+		return dynamostore.Write{
+			Update: &types.Update{
+				TableName:                 aws.String("accounts"),
+				Key:                       map[string]types.AttributeValue{"id": &types.AttributeValueMemberS{Value: account}},
+				UpdateExpression:          aws.String("ADD balance :amount"),
+				ConditionExpression:       aws.String("attribute_not_exists(closed)"),
+				ExpressionAttributeValues: map[string]types.AttributeValue{":amount": &types.AttributeValueMemberN{Value: amount}},
+			},
+			OnRefused: func(map[string]types.AttributeValue) error { return fmt.Errorf("%s's account is closed", account) },
+		}
+	}
+	shut := dynamostore.Write{Put: &types.Put{
+		TableName: aws.String("accounts"),
+		Item:      map[string]types.AttributeValue{"id": &types.AttributeValueMemberS{Value: "carl"}, "closed": &types.AttributeValueMemberBOOL{Value: true}},
+	}}
+	fmt.Println(dynamostore.Apply(ctx, client, add("ann", "-5"), add("bob", "5"), shut))
+
+	err := dynamostore.Apply(ctx, client, add("ann", "-5"), add("carl", "5"))
+	if refused, ok := errors.AsType[*persistence.RefusedError](err); ok {
+		fmt.Println(refused.Index, refused.Err)
+	}
+	// Output:
+	// <nil>
+	// 1 carl's account is closed
 }
 
 // A table with a sort key can hold the records of several applications.
