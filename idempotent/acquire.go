@@ -83,7 +83,7 @@ func (g *Guard) date(ctx context.Context, c *persistence.Claim) error {
 func (g *Guard) meet(ctx context.Context, c persistence.Claim, polling bool) (persistence.Record, error) {
 	asking, cancel := g.asking(ctx, ctx)
 	defer cancel()
-	if g.reader != nil && (g.config.ReadFirst || polling) {
+	if len(g.readers) > 0 && (g.config.ReadFirst || polling) {
 		record, settled := g.look(asking, c)
 		if settled || polling && record.LeaseLive(c.Now) {
 			return record, nil
@@ -97,15 +97,23 @@ func (g *Guard) meet(ctx context.Context, c persistence.Claim, polling bool) (pe
 }
 
 // look reads the record of a claim, and tells whether it is finished. What it finds is
-// empty where there is none, or where it can't be read.
+// empty where there is none, or where it can't be read. What a cache remembers is
+// asked of the store behind it where it has expired: it may have been replaced.
 func (g *Guard) look(ctx context.Context, c persistence.Claim) (record persistence.Record, finished bool) {
 	looking, cancel := g.asking(ctx, ctx) // half of the time, so that a claim has some left
 	defer cancel()
-	record, found, err := g.reader.Read(looking, c.Key)
-	if err != nil || !found {
-		return persistence.Record{}, false
+	for _, reader := range g.readers {
+		var found bool
+		var err error
+		record, found, err = reader.Read(looking, c.Key)
+		if err != nil || !found {
+			return persistence.Record{}, false
+		}
+		if !record.Expired(c.Now) {
+			return record, record.Status.Finished()
+		}
 	}
-	return record, record.Status.Finished() && !record.Expired(c.Now)
+	return record, false
 }
 
 // notAcquired gives up a claim whose fate is not known. If it was applied and

@@ -47,8 +47,9 @@ type Config struct {
 	// enlists (dynamostore.Enlist). It then runs without a PROCESSING record, in any
 	// number of callers at once, and its result and its writes commit in one
 	// transaction, if nobody else's have: one request in all. The others get the
-	// result that was committed. Needs a store that is a [persistence.Transactor], and
-	// excludes Steps. Defaults to false.
+	// result that was committed; also where their own run has failed, which costs a
+	// read. Needs a store that is a [persistence.Transactor] and a
+	// [persistence.Reader], and excludes Steps. Defaults to false.
 	OnlyEnlists bool
 
 	// TTL is how long an outcome is replayed, counted from its completion.
@@ -240,6 +241,9 @@ func (c Config) check(store persistence.Store) error {
 	}
 	if _, commits := able[persistence.Transactor](store); c.OnlyEnlists && !commits {
 		fault("OnlyEnlists", "needs a store that is a persistence.Transactor, and %T is none", store)
+	}
+	if _, reads := store.(persistence.Reader); c.OnlyEnlists && !reads {
+		fault("OnlyEnlists", "needs a store that is a persistence.Reader, and %T is none", store)
 	}
 	if c.OnlyEnlists && len(c.Steps) > 0 {
 		fault("OnlyEnlists", "excludes Steps: there is no record to keep them in")

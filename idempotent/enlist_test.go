@@ -8,6 +8,8 @@ import (
 	"strconv"
 	"sync"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
@@ -212,6 +214,42 @@ func TestOfManyCallersInTheShortFormOneCommits(t *testing.T) {
 	if all := slices.Compact(results); len(all) != 1 || s.left() != 97 {
 		t.Errorf("%d left, results %q of %d runs", s.left(), all, len(runs.entries))
 	}
+}
+
+// In the short form a duplicate runs, and what it then sees may be what the first run
+// has done: that the stock is empty. It is answered with the first run's result all
+// the same, also where its process remembers an outcome that has expired.
+func TestInTheShortFormADuplicateIsAnsweredAlsoWhereItsOwnRunFails(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newShop(t, 3)
+		config := idempotent.Config{OnlyEnlists: true, TTL: 10 * time.Second}
+		remembers := newTestGuard(t, persistence.NewCached(s.store, persistence.CacheLimits{}), config)
+		another := newTestGuard(t, newStoreOn(t, s.db), config)
+		buy := func(g *idempotent.Guard, name string) (string, error) {
+			return idempotent.Do(t.Context(), g, "k", func(ctx context.Context) (string, error) {
+				if s.left() < 3 {
+					return "", errOutOfStock
+				}
+				return name, take(ctx, 3, errOutOfStock)
+			})
+		}
+		mustGet := func(g *idempotent.Guard, name, want string) {
+			t.Helper()
+			if got, err := buy(g, name); err != nil || got != want {
+				t.Errorf("%s gets %q, %v; want %q", name, got, err, want)
+			}
+		}
+		mustGet(remembers, "first", "first")
+		mustGet(another, "duplicate", "first")
+
+		time.Sleep(12 * time.Second)
+		if _, err := buy(another, "without stock"); !errors.Is(err, errOutOfStock) {
+			t.Errorf("after the expiry: %v", err)
+		}
+		s.stock(3)
+		mustGet(another, "second", "second")
+		mustGet(remembers, "duplicate", "second")
+	})
 }
 
 func TestTheShortFormLeavesUnfinishedRecordsToTheLongOne(t *testing.T) {

@@ -62,10 +62,16 @@ func (o *once) run(ctx context.Context, run body) error {
 	return err
 }
 
-// fail records a failure for good. Any other leaves nothing behind.
+// fail records a failure for good. Any other leaves nothing behind, and is the answer
+// only where the record is not finished: a duplicate may have failed because of what
+// the run that it duplicates has committed.
 func (o *once) fail(ctx context.Context, cause error) (*replayed, bool, error) {
 	stored, permanent := recordable(cause)
 	if !permanent {
+		o.claim.Now = wallClock()
+		if record, finished := o.guard.look(ctx, o.claim); finished {
+			return o.answer(ctx, record, nil)
+		}
 		o.report(ctx, Released, cause)
 		return nil, true, cause
 	}
