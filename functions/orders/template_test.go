@@ -17,9 +17,11 @@ func TestTheTemplateSetsTheQueueUpForTheFunction(t *testing.T) {
 		t.Fatal(err)
 	}
 	template := string(raw)
-	seconds := func(property string) []time.Duration {
+	_, queues, _ := strings.Cut(template, "\n  OrdersQueue:\n")
+	queues, _, _ = strings.Cut(queues, "\n  OrdersFunction:\n")
+	seconds := func(part, property string) []time.Duration {
 		var all []time.Duration
-		for _, found := range regexp.MustCompile(`(?m)^ +`+property+`: (\d+)`).FindAllStringSubmatch(template, -1) {
+		for _, found := range regexp.MustCompile(`(?m)^ +`+property+`: (\d+)`).FindAllStringSubmatch(part, -1) {
 			n, err := strconv.Atoi(found[1])
 			if err != nil {
 				t.Fatal(err)
@@ -28,14 +30,14 @@ func TestTheTemplateSetsTheQueueUpForTheFunction(t *testing.T) {
 		}
 		return all
 	}
-	if got := seconds("Timeout"); len(got) != 1 || got[0] != timeout {
-		t.Errorf("the timeouts are %v, want %v for all functions", got, timeout)
+	if got := seconds(template, "Timeout"); len(got) == 0 || got[0] != timeout {
+		t.Errorf("the timeouts are %v, want %v for all functions that have none of their own", got, timeout)
 	}
-	if got := seconds("VisibilityTimeout"); len(got) != 1 || got[0] != 6*timeout {
+	if got := seconds(queues, "VisibilityTimeout"); len(got) != 1 || got[0] != 6*timeout {
 		t.Errorf("the visibility timeout is %v, want six times the function's %v", got, timeout)
 	}
 	var comeBack time.Duration
-	retentions := seconds("MessageRetentionPeriod")
+	retentions := seconds(queues, "MessageRetentionPeriod")
 	for _, retention := range retentions {
 		comeBack += retention
 	}

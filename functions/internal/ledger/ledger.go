@@ -8,7 +8,9 @@ import (
 	"fmt"
 	"maps"
 	"reflect"
+	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
@@ -45,6 +47,29 @@ func (l *Ledger) Get(ctx context.Context, pk string) (Row, error) {
 		return nil, fmt.Errorf("ledger: get %s: %w", pk, err)
 	}
 	return out.Item, nil
+}
+
+// List returns the rows whose keys begin with a prefix, in the order of their keys. It
+// reads the whole table.
+func (l *Ledger) List(ctx context.Context, prefix string) ([]Row, error) {
+	pages := dynamodb.NewScanPaginator(l.client, &dynamodb.ScanInput{
+		TableName:                 aws.String(l.table),
+		FilterExpression:          aws.String("begins_with(pk, :prefix)"),
+		ExpressionAttributeValues: Row{":prefix": Text(prefix)},
+		ConsistentRead:            aws.Bool(true),
+	})
+	var rows []Row
+	for pages.HasMorePages() {
+		page, err := pages.NextPage(ctx)
+		if err != nil {
+			return nil, fmt.Errorf("ledger: list %s: %w", prefix, err)
+		}
+		for _, row := range page.Items {
+			rows = append(rows, row)
+		}
+	}
+	slices.SortFunc(rows, func(a, b Row) int { return strings.Compare(a.Text("pk"), b.Text("pk")) })
+	return rows, nil
 }
 
 // Add puts the row in unless one with that key is there, and returns the one that

@@ -1,17 +1,26 @@
 package ledger_test
 
 import (
+	"fmt"
+	"slices"
+	"strings"
 	"testing"
 
 	"github.com/ikkai-go/idempotency/functions/internal/ledger"
 	"github.com/ikkai-go/idempotency/internal/lambdatest"
 )
 
-func TestARowThatIsThereStaysAsItIs(t *testing.T) {
+func newPeople(t *testing.T) *ledger.Ledger {
+	t.Helper()
 	l, err := ledger.New(lambdatest.NewDatabase(t, "people").Client(), "people")
 	if err != nil {
 		t.Fatal(err)
 	}
+	return l
+}
+
+func TestARowThatIsThereStaysAsItIs(t *testing.T) {
+	l := newPeople(t)
 	for _, name := range []string{"first", "second"} {
 		row, err := l.Add(t.Context(), "person#1", ledger.Row{"name": ledger.Text(name)})
 		if err != nil {
@@ -27,6 +36,50 @@ func TestARowThatIsThereStaysAsItIs(t *testing.T) {
 	}
 	if row, err := l.Get(t.Context(), "person#2"); row != nil || err != nil {
 		t.Errorf("there is a row that nobody added: %v (%v)", row, err)
+	}
+}
+
+func TestRowsAreListedByTheBeginningOfTheirKeys(t *testing.T) {
+	l := newPeople(t)
+	var want []string
+	for n := range 6 { // more than a page holds
+		want = append(want, fmt.Sprintf("person#%d", n))
+	}
+	essay := ledger.Row{"essay": ledger.Text(strings.Repeat("a", 300_000))}
+	for _, pk := range append([]string{"dog#1", "people"}, want...) {
+		if _, err := l.Add(t.Context(), pk, essay); err != nil {
+			t.Fatal(err)
+		}
+	}
+	rows, err := l.List(t.Context(), "person#")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got []string
+	for _, row := range rows {
+		got = append(got, row.Text("pk"))
+	}
+	if !slices.Equal(got, want) {
+		t.Errorf("listed are %q", got)
+	}
+}
+
+func TestATableIsCreatedOnce(t *testing.T) {
+	client := lambdatest.NewDatabase(t, "people").Client()
+	for _, table := range []string{"people", "dogs", "dogs"} {
+		if err := ledger.CreateTable(t.Context(), client, table); err != nil {
+			t.Error(err)
+		}
+	}
+	dogs, err := ledger.New(client, "dogs")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := dogs.Add(t.Context(), "dog#1", ledger.Row{"name": ledger.Text("Rex")}); err != nil {
+		t.Error(err)
+	}
+	if err := ledger.CreateTable(t.Context(), client, "?"); err == nil {
+		t.Error("there is a table of an impossible name")
 	}
 }
 

@@ -38,6 +38,7 @@ type mood string
 
 const (
 	prompt   mood = ""       // does it at once
+	steady   mood = "steady" // does it after a tenth of a second
 	slow     mood = "slow"   // does it after a second
 	hanging  mood = "hang"   // does it and never answers
 	flaky    mood = "flaky"  // fails the first call in this process, and does nothing
@@ -45,15 +46,15 @@ const (
 )
 
 // New returns a service that does things of a kind. How it behaves is one of "",
-// slow, hang, flaky and refuse. With keys "off" it does what it is asked to at each
+// steady, slow, hang, flaky and refuse. With keys "off" it does what it is asked to at each
 // call; with any other value once for each key, as services of repute do.
 func New(l *ledger.Ledger, kind, behaviour, keys string) (*Service, error) {
 	s := &Service{ledger: l, kind: kind, mood: mood(behaviour), ignoresKeys: keys == "off"}
 	switch s.mood {
-	case prompt, slow, hanging, flaky, refusing:
+	case prompt, steady, slow, hanging, flaky, refusing:
 		return s, nil
 	default:
-		return nil, fmt.Errorf("simulated: the behaviour is %q, which is none of slow, hang, flaky and refuse", behaviour)
+		return nil, fmt.Errorf("simulated: the behaviour is %q, which is none of steady, slow, hang, flaky and refuse", behaviour)
 	}
 }
 
@@ -66,10 +67,9 @@ func (s *Service) Do(ctx context.Context, key string, what ledger.Row) (id strin
 		return "", ErrRefused
 	case s.mood == flaky && calls == 1:
 		return "", fmt.Errorf("simulated: %s: connection reset", s.kind)
-	case s.mood == slow:
-		if err := wait(ctx, time.Second); err != nil {
-			return "", err
-		}
+	}
+	if err := wait(ctx, s.mood.takes()); err != nil {
+		return "", err
 	}
 	id, err = s.do(ctx, key, what)
 	if err == nil && s.mood == hanging {
@@ -101,7 +101,22 @@ func (s *Service) do(ctx context.Context, key string, what ledger.Row) (string, 
 	return id, nil
 }
 
+// takes is how long a service needs before it does what it is asked to.
+func (m mood) takes() time.Duration {
+	switch m {
+	case slow:
+		return time.Second
+	case steady:
+		return time.Second / 10
+	default:
+		return 0
+	}
+}
+
 func wait(ctx context.Context, d time.Duration) error {
+	if d == 0 {
+		return nil
+	}
 	timer := time.NewTimer(d)
 	defer timer.Stop()
 	select {

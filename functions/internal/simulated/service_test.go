@@ -68,6 +68,7 @@ func TestHowAServiceBehaves(t *testing.T) {
 		takes    time.Duration
 	}{
 		"":       {},
+		"steady": {takes: time.Second / 10},
 		"slow":   {takes: time.Second},
 		"hang":   {takes: 24 * time.Hour},
 		"flaky":  {failures: 1},
