@@ -14,6 +14,7 @@ import (
 	"github.com/ikkai-go/idempotency/functions/internal/ledger"
 	"github.com/ikkai-go/idempotency/functions/internal/simulated"
 	"github.com/ikkai-go/idempotency/idempotent"
+	"github.com/ikkai-go/idempotency/persistence/dynamostore/rows"
 )
 
 // handler sells goods.
@@ -39,7 +40,7 @@ func (h *handler) create(ctx context.Context, body []byte) (httpevent.Answer, er
 		return httpevent.Problem(http.StatusPaymentRequired, declined.Message)
 	case errors.Is(err, errSoldOut):
 		return httpevent.Problem(http.StatusConflict, err.Error())
-	case errors.Is(err, errChanged):
+	case errors.Is(err, rows.ErrVersionConflict):
 		return httpevent.Problem(http.StatusServiceUnavailable, "many are buying this at the moment; try again")
 	case err != nil:
 		return httpevent.Answer{}, err
@@ -101,7 +102,7 @@ func (h *handler) reserve(ctx context.Context, o order) (r reservation, err erro
 			Input:      o.Items,
 			Compensate: h.stock.release,
 		}, func(ctx context.Context) (reservation, error) { return h.stock.reserve(ctx, o.Items) })
-		if !errors.Is(err, errChanged) {
+		if !errors.Is(err, rows.ErrVersionConflict) {
 			break
 		}
 	}

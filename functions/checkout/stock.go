@@ -5,11 +5,9 @@ import (
 	"errors"
 	"fmt"
 
-	"github.com/aws/aws-sdk-go-v2/aws"
-	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
-
 	"github.com/ikkai-go/idempotency/functions/internal/ledger"
 	"github.com/ikkai-go/idempotency/persistence/dynamostore"
+	"github.com/ikkai-go/idempotency/persistence/dynamostore/rows"
 )
 
 // stock is the goods on sale, a row "stock#" + SKU each: their quantity, the price
@@ -22,16 +20,12 @@ type reservation struct {
 	Amount int64  `json:"amount"` // cents, by the prices at which it was taken
 }
 
-var (
-	errSoldOut = errors.New("sold out")
-	// errChanged says that somebody else has changed a row since it was read.
-	errChanged = errors.New("the stock has changed meanwhile")
-)
+var errSoldOut = errors.New("sold out")
 
 // reserve takes the items out of stock, all or none, at the prices that it finds. The
 // writes are enlisted: they happen with the checkpoint of the step that this is
 // called in, or not at all, and if a row is not as it was read, the step fails with
-// errChanged.
+// [rows.ErrVersionConflict].
 func (s stock) reserve(ctx context.Context, items []item) (reservation, error) {
 	r := reservation{Items: items}
 	var writes []dynamostore.Write
@@ -56,37 +50,29 @@ func (s stock) reserve(ctx context.Context, items []item) (reservation, error) {
 	return r, dynamostore.Enlist(ctx, writes...)
 }
 
-// take is a write on the condition that nobody has changed the row since its version
-// was read: neither the quantity nor the price is another one then.
-func (s stock) take(i item, version int64) dynamostore.Write {
-	return dynamostore.Write{
-		Update: &types.Update{
-			TableName:           aws.String(s.Table()),
-			Key:                 ledger.Row{"pk": ledger.Text("stock#" + i.SKU)},
-			UpdateExpression:    aws.String("SET quantity = quantity - :taken, version = version + :one"),
-			ConditionExpression: aws.String("version = :seen"),
-			ExpressionAttributeValues: ledger.Row{
-				":taken": ledger.Number(i.Quantity),
-				":one":   ledger.Number(1),
-				":seen":  ledger.Number(version),
-			},
-		},
-		OnRefused: func(map[string]types.AttributeValue) error { return errChanged },
-	}
+// take is a write on the condition that nobody has changed the row since that version
+// of it was read: neither the quantity nor the price is another one then.
+func (s stock) take(i item, seen int64) dynamostore.Write {
+	return rows.Update{
+		Table:  s.Table(),
+		Key:    ledger.Row{"pk": ledger.Text("stock#" + i.SKU)},
+		Set:    []string{"quantity = quantity - :taken"},
+		Values: ledger.Row{":taken": ledger.Number(i.Quantity)},
+	}.IfVersion("version", seen).Write()
 }
 
 // release puts the items back. Its writes are enlisted as well, and commit with the
 // record's word that the step is undone: once. They depend on nothing that was read,
-// so nobody else's sale can get in their way.
+// so nobody else's sale can get in their way, but it is a new version of the row.
 func (s stock) release(ctx context.Context, r reservation) error {
 	var writes []dynamostore.Write
 	for _, i := range r.Items {
-		writes = append(writes, dynamostore.Write{Update: &types.Update{
-			TableName:                 aws.String(s.Table()),
-			Key:                       ledger.Row{"pk": ledger.Text("stock#" + i.SKU)},
-			UpdateExpression:          aws.String("ADD quantity :given, version :one"),
-			ExpressionAttributeValues: ledger.Row{":given": ledger.Number(i.Quantity), ":one": ledger.Number(1)},
-		}})
+		writes = append(writes, rows.Update{
+			Table:  s.Table(),
+			Key:    ledger.Row{"pk": ledger.Text("stock#" + i.SKU)},
+			Add:    []string{"quantity :returned", "version :one"},
+			Values: ledger.Row{":returned": ledger.Number(i.Quantity), ":one": ledger.Number(1)},
+		}.Write())
 	}
 	return dynamostore.Enlist(ctx, writes...)
 }
