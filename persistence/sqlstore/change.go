@@ -1,0 +1,125 @@
+package sqlstore
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+
+	"github.com/ikkai-go/idempotency/persistence"
+)
+
+// change is a statement that changes the record, if its condition holds.
+type change struct {
+	statement string
+	args      []any
+}
+
+// execer is a database or a transaction.
+type execer interface {
+	ExecContext(ctx context.Context, query string, args ...any) (sql.Result, error)
+}
+
+func (c change) on(ctx context.Context, e execer) (applied bool, err error) {
+	done, err := e.ExecContext(ctx, c.statement, c.args...)
+	if err != nil {
+		return false, err
+	}
+	rows, err := done.RowsAffected()
+	return rows > 0, err
+}
+
+// apply makes a change, together with writes of the application if there are any, and
+// again if the answer was lost: a change that has been made is then not applied a second
+// time, and the record says by whom it was.
+func (s *Store) apply(ctx context.Context, c change, writes []Write) (applied bool, err error) {
+	err = repeat(ctx, s.transient, func() error {
+		if len(writes) > 0 {
+			applied, err = s.transact(ctx, &c, writes)
+		} else {
+			applied, err = c.on(ctx, s.db)
+		}
+		return err
+	})
+	return applied, err
+}
+
+// transact carries out writes in a transaction, with a change of the record unless that
+// is nil, and commits it where the change is applied.
+//
+// The record comes first. From then on its row is locked, which keeps all others away
+// from it until the end, and those who don't own it don't get to the writes.
+func (s *Store) transact(ctx context.Context, record *change, writes []Write) (applied bool, err error) {
+	tx, err := s.db.BeginTx(ctx, &s.options)
+	if err != nil {
+		return false, err
+	}
+	defer tx.Rollback() // of no effect after Commit; a write may panic
+	if record != nil {
+		if applied, err := record.on(ctx, tx); !applied || err != nil {
+			return false, err
+		}
+	}
+	if err := carryOut(ctx, tx, writes); err != nil {
+		return false, err
+	}
+	switch err := tx.Commit(); {
+	case err == nil:
+		return true, nil
+	case errors.Is(err, sql.ErrTxDone) && ctx.Err() == nil:
+		return false, errEnded
+	case refused(err):
+		return false, &persistence.RefusedError{Index: len(writes) - 1, Err: err}
+	case busy(err):
+		return false, err
+	default:
+		return false, &unknownError{err}
+	}
+}
+
+// carryOut carries out writes of the application in a transaction.
+func carryOut(ctx context.Context, tx *sql.Tx, writes []Write) error {
+	for i, write := range writes {
+		if err := write(ctx, tx); err != nil {
+			return blame(ctx, tx, i, err)
+		}
+	}
+	return nil
+}
+
+// blame says what the error of a write means. Where its transaction is still there to be
+// rolled back, the write has failed; otherwise it was the connection.
+func blame(ctx context.Context, tx *sql.Tx, index int, err error) error {
+	switch lost := tx.Rollback(); {
+	case ctx.Err() != nil:
+		return errors.Join(ctx.Err(), err)
+	case errors.Is(lost, sql.ErrTxDone):
+		return errors.Join(errEnded, err)
+	case lost != nil:
+		return &brokenError{errors.Join(err, lost)}
+	case busy(err):
+		return err
+	default:
+		return &persistence.RefusedError{Index: index, Err: err}
+	}
+}
+
+// errEnded is what becomes of a transaction whose writes don't leave its end to the store.
+var errEnded = errors.New("a write has committed or rolled back the transaction that it was given")
+
+// unknownError is that of a commit that the server has not answered: it may have been
+// carried out.
+type unknownError struct{ err error }
+
+func (e *unknownError) Error() string { return fmt.Sprintf("the commit was not answered: %v", e.err) }
+
+// Unwrap returns the driver's error.
+func (e *unknownError) Unwrap() error { return e.err }
+
+// brokenError is that of a transaction whose connection is gone. It was not committed.
+type brokenError struct{ err error }
+
+func (e *brokenError) Error() string { return e.err.Error() }
+
+// Unwrap returns the errors of the write and of the driver.
+func (e *brokenError) Unwrap() error { return e.err }

@@ -1,0 +1,120 @@
+package sqlstore
+
+import "strings"
+
+// statements are all that the store asks of its table. They are written once, with
+// PostgreSQL's numbered parameters, and the parts in braces differ between the dialects
+// or are used more than once.
+//
+// Each decides about one row and changes it in one step. Under READ COMMITTED as well
+// as under SQLite's single writer, a statement that meets a row which somebody else is
+// changing waits, and then looks at its condition again, on the row as it has become.
+type statements struct {
+	acquire, read                       string
+	complete, finish                    string
+	remove, suspend, checkpoint, expire string
+}
+
+const (
+	columns = `idempotency_key, status, owner, lease_until, expire_at, fingerprint, result, result IS NULL, CAST(steps AS text), attempt`
+
+	// expired is Record.Expired, and with "not the claim's own" it is the verdict Vacant.
+	// Without an expiry it is NULL, which is never true.
+	expired = `(r.expire_at < $7 AND (r.lease_until IS NULL OR r.lease_until < $6))`
+
+	// stale is the verdict Stale of a row that is not expired, nor the claim's own. A
+	// PROCESSING one without a lease is live until it expires: NULL again.
+	stale = `((r.fingerprint = '' OR $5 = '' OR r.fingerprint = $5)
+		AND (r.status = 'PARTIAL_SUCCESS' OR ($8 AND r.status = 'PROCESSING' AND r.lease_until < $6)))`
+
+	// insert makes a PROCESSING row of a claim: $1 key, $2 owner, $3 end of the lease,
+	// $4 expiry, $5 fingerprint, $6 now in milliseconds, $7 now in seconds, $8 whether ended
+	// leases are taken over. Where there is a row, Claim.Judge is carried out.
+	insert = `INSERT INTO {table} AS r (idempotency_key, status, owner, lease_until, expire_at, fingerprint, result, steps, attempt)
+	VALUES ($1, 'PROCESSING', $2, $3, $4, $5, NULL, '{}', 1)
+	ON CONFLICT (idempotency_key) DO UPDATE SET
+		status = excluded.status,
+		owner = excluded.owner,
+		lease_until = excluded.lease_until,
+		expire_at = excluded.expire_at,
+		fingerprint = CASE WHEN {expired} OR excluded.fingerprint <> '' THEN excluded.fingerprint ELSE r.fingerprint END,
+		result = NULL,
+		steps = CASE WHEN {expired} THEN excluded.steps ELSE r.steps END,
+		attempt = CASE WHEN {expired} THEN 1 ELSE r.attempt + 1 END
+	WHERE r.owner <> $2 AND ({expired} OR {stale})
+	RETURNING `
+
+	// insertOrRead answers a duplicate in the same round trip: with the row as it was when
+	// the statement began. It shows no row where that was not there yet.
+	insertOrRead = `WITH acquired AS (` + insert + `r.*)
+SELECT {columns} FROM acquired
+UNION ALL
+SELECT {columns} FROM {table} WHERE idempotency_key = $1 AND NOT EXISTS (SELECT 1 FROM acquired)`
+
+	read = `SELECT {columns} FROM {table} WHERE idempotency_key = $1`
+
+	// running is the row of an owner that may write to it.
+	running = `idempotency_key = $1 AND owner = $2 AND status = 'PROCESSING'`
+
+	complete = `UPDATE {table} SET status = $3, result = $4, expire_at = $5, lease_until = NULL WHERE {running}`
+
+	// finish makes a finished row of a claim that was never acquired: the parameters are
+	// those of insert, but for $3 status, $4 expiry of the outcome and $8 result.
+	finish = `INSERT INTO {table} AS r (idempotency_key, status, owner, lease_until, expire_at, fingerprint, result, steps, attempt)
+	VALUES ($1, $3, $2, NULL, $4, $5, $8, '{}', 1)
+	ON CONFLICT (idempotency_key) DO UPDATE SET
+		status = excluded.status,
+		owner = excluded.owner,
+		lease_until = NULL,
+		expire_at = excluded.expire_at,
+		fingerprint = excluded.fingerprint,
+		result = excluded.result,
+		steps = excluded.steps,
+		attempt = 1
+	WHERE r.owner <> $2 AND {expired}`
+
+	remove  = `DELETE FROM {table} WHERE {running} AND steps = '{}'`
+	suspend = `UPDATE {table} SET status = 'PARTIAL_SUCCESS', lease_until = NULL WHERE {running} AND steps <> '{}'`
+
+	// checkpoint adds the step $4, which is the only member of the JSON object $3.
+	checkpoint = `UPDATE {table} SET steps = {steps with $3} WHERE {running} AND {no step $4}`
+
+	// expire removes $3 rows at most that have expired by the second $1, which is the
+	// millisecond $2.
+	expire = `WITH gone AS (
+	SELECT idempotency_key FROM {table}
+	WHERE expire_at < $1 AND (lease_until IS NULL OR lease_until < $2)
+	ORDER BY expire_at LIMIT $3{skipping locked rows}
+)
+DELETE FROM {table} WHERE idempotency_key IN (SELECT idempotency_key FROM gone)`
+)
+
+// phrases are the replacements in which the dialects differ.
+var phrases = map[Dialect][]string{
+	PostgreSQL: {
+		"{steps with $3}", "steps || CAST(CAST($3 AS text) AS jsonb)",
+		"{no step $4}", "steps -> CAST($4 AS text) IS NULL",
+		"{skipping locked rows}", " FOR UPDATE SKIP LOCKED",
+	},
+	SQLite: {
+		"{steps with $3}", "json_patch(steps, $3)",
+		"{no step $4}", "NOT EXISTS (SELECT 1 FROM json_each(steps) WHERE key = $4)",
+		"{skipping locked rows}", "",
+	},
+}
+
+func newStatements(c Config) statements {
+	phrase := strings.NewReplacer(append(append(c.names(), phrases[c.Dialect]...),
+		"{columns}", columns, "{expired}", expired, "{stale}", stale, "{running}", running)...)
+	write := phrase.Replace
+	acquire := insertOrRead
+	if c.Dialect == SQLite {
+		write = func(s string) string { return strings.ReplaceAll(phrase.Replace(s), "$", "?") }
+		acquire = insert + "{columns}" // an INSERT can't be a part of another statement
+	}
+	return statements{
+		acquire: write(acquire), read: write(read),
+		complete: write(complete), finish: write(finish),
+		remove: write(remove), suspend: write(suspend), checkpoint: write(checkpoint), expire: write(expire),
+	}
+}
