@@ -223,6 +223,8 @@ func TestTheLastCupIsSoldToOne(t *testing.T) {
 	const customers = 14
 	synctest.Test(t, func(t *testing.T) {
 		db := newDatabase(t)
+		// So that all have read before anybody writes.
+		db.Inject(dynamolocal.Fault{Operation: "GetItem", Times: dynamolocal.Always, Do: dynamolocal.DelayAfter(time.Millisecond)})
 		answers := make(map[int]int)
 		var (
 			mu    sync.Mutex
