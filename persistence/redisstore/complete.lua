@@ -1,0 +1,23 @@
+-- Finishes the record of an owner. Returns 1 if it is finished, now or before, and 0
+-- if it is not the owner's any more.
+--
+--   ARGV[1]    the owner
+--   ARGV[2]    when the server may remove the record, in epoch milliseconds; empty for never
+--   ARGV[3..]  names and values of the fields that change
+local key = KEYS[1]
+local there = redis.call('HMGET', key, 'owner', 'status')
+if there[1] ~= ARGV[1] then
+	return 0
+elseif there[2] == 'COMPLETED' or there[2] == 'FAILED' then
+	return 1
+elseif there[2] ~= 'PROCESSING' then
+	return 0
+end
+redis.call('HDEL', key, 'lease_until', 'expire_at', 'result', 'result_encoding')
+redis.call('HSET', key, unpack(ARGV, 3))
+if ARGV[2] == '' then
+	redis.call('PERSIST', key)
+else
+	redis.call('PEXPIREAT', key, ARGV[2])
+end
+return 1

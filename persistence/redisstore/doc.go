@@ -1,0 +1,2 @@
+// Package redisstore keeps idempotency records in Redis or Valkey.
+package redisstore

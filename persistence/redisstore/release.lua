@@ -1,0 +1,25 @@
+-- Gives the record of an owner up, and keeps it where it has steps. Returns 1 if it is
+-- given up, now or before, and 0 if it is finished or not the owner's any more.
+--
+--   ARGV[1]    the owner
+local key = KEYS[1]
+if redis.call('EXISTS', key) == 0 then
+	return 1
+end
+local there = redis.call('HMGET', key, 'owner', 'status')
+if there[1] ~= ARGV[1] then
+	return 0
+elseif there[2] == 'PARTIAL_SUCCESS' then
+	return 1
+elseif there[2] ~= 'PROCESSING' then
+	return 0
+end
+for _, name in ipairs(redis.call('HKEYS', key)) do
+	if string.sub(name, 1, 5) == 'step:' then
+		redis.call('HDEL', key, 'lease_until')
+		redis.call('HSET', key, 'status', 'PARTIAL_SUCCESS')
+		return 1
+	end
+end
+redis.call('DEL', key)
+return 1
