@@ -379,8 +379,7 @@ func (r *batchRun) start(ctx context.Context, a *itemCall, settled chan<- *itemC
 	a.returned = true
 }
 
-// call runs the item's function guarded. The function's error comes out of that
-// unchanged, and only the events tell whether a permanent one is recorded.
+// call runs the item's function guarded.
 func (r *batchRun) call(ctx context.Context, a *itemCall) {
 	outer, _ := ctx.Value(observerKey{}).(func(context.Context, Event))
 	observed := WithObserver(ctx, func(ctx context.Context, e Event) {
@@ -413,23 +412,23 @@ func (r *batchRun) identity(item int) Identity {
 	return id
 }
 
-// outcome says what an attempt has come to. An error means something else where it
-// is the guard's than where it is the function's.
+// outcome says what an attempt has come to. The errors alone don't tell: the function
+// may return any of the guard's as its own.
 func (a *itemCall) outcome() itemOutcome {
-	recorded := a.event.Kind == Executed || a.event.Kind == Replayed
+	kind := a.event.Kind
 	switch {
 	case !a.returned:
 		return itemPending
-	case a.err == nil && a.ran:
-		return itemDone
-	case a.err == nil, !a.ran && errors.Is(a.err, ErrResultNotStored):
+	case kind == Replayed && (a.err == nil || errors.Is(a.err, ErrResultNotStored)):
 		return itemReplayed
-	case recorded && errors.Is(a.err, ErrPermanent):
+	case a.err == nil:
+		return itemDone
+	case (kind == Executed || kind == Replayed) && errors.Is(a.err, ErrPermanent):
 		return itemPermanent
+	case kind == InProgress:
+		return itemHeld
 	case !a.ran && errors.Is(a.err, ErrNotStarted):
 		return itemPending
-	case !a.ran && errors.Is(a.err, ErrInProgress):
-		return itemHeld
 	default:
 		return itemFailed
 	}

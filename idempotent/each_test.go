@@ -1,6 +1,7 @@
 package idempotent_test
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -12,6 +13,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -101,7 +103,8 @@ func TestNoItemIsStartedTooLate(t *testing.T) {
 		"to the moment":                  {deadline: 1000 * ms, stopBefore: 300 * ms, takes: 100 * ms, concurrency: 1, done: 8, lastStart: 700 * ms},
 		"the record comes too late":      {deadline: 1050 * ms, stopBefore: 300 * ms, takes: 100 * ms, acquiring: 120 * ms, concurrency: 2, done: 6, lastStart: 750 * ms},
 		"more than there ever is":        {deadline: 1000 * ms, stopBefore: 1001 * ms, takes: 100 * ms, concurrency: 2},
-		"twice the slowest":              {deadline: 5000 * ms, takes: 700 * ms, concurrency: 1, done: 6, lastStart: 3600 * ms},
+		"twice the slowest":              {deadline: 5000 * ms, takes: 800 * ms, concurrency: 1, done: 5, lastStart: 3400 * ms},
+		"a second, where there is much":  {deadline: 10000 * ms, takes: 500 * ms, concurrency: 1, done: 19, lastStart: 9000 * ms},
 		"a second, where all are fast":   {deadline: 5000 * ms, takes: 250 * ms, concurrency: 1, done: 17, lastStart: 4000 * ms},
 		"a fifth, where there is little": {deadline: 500 * ms, takes: 25 * ms, concurrency: 1, done: 17, lastStart: 400 * ms},
 		"time for all":                   {deadline: time.Minute, takes: 25 * ms, concurrency: 1, done: 20, lastStart: time.Minute},
@@ -254,11 +257,14 @@ func TestItemsThatFail(t *testing.T) {
 		left         bool
 		runs         int // of e-1, in two starts
 	}{
-		"for now":      {fails: errTryAgain, want: idempotent.Progress{Failed: 1}, left: true, runs: 2},
-		"for good":     {fails: idempotent.Permanent(errTryAgain), want: idempotent.Progress{Permanent: 1}, runs: 1},
-		"unrecorded":   {fails: idempotent.Permanent(errTryAgain), fault: lost, want: idempotent.Progress{Failed: 1}, left: true, runs: 2},
-		"never":        {want: idempotent.Progress{Done: 1}, runs: 1},
-		"to be stored": {fault: lost, want: idempotent.Progress{Failed: 1}, left: true, runs: 2},
+		"for now":               {fails: errTryAgain, want: idempotent.Progress{Failed: 1}, left: true, runs: 2},
+		"like a duplicate":      {fails: errors.Join(errTryAgain, &idempotent.InProgressError{}), want: idempotent.Progress{Failed: 1}, left: true, runs: 2},
+		"like a late one":       {fails: errors.Join(errTryAgain, &idempotent.NotStartedError{Err: lost}), want: idempotent.Progress{Failed: 1}, left: true, runs: 2},
+		"like one that is done": {fails: errors.Join(errTryAgain, idempotent.ErrResultNotStored), want: idempotent.Progress{Failed: 1}, left: true, runs: 2},
+		"for good":              {fails: idempotent.Permanent(errTryAgain), want: idempotent.Progress{Permanent: 1}, runs: 1},
+		"unrecorded":            {fails: idempotent.Permanent(errTryAgain), fault: lost, want: idempotent.Progress{Failed: 1}, left: true, runs: 2},
+		"never":                 {want: idempotent.Progress{Done: 1}, runs: 1},
+		"to be stored":          {fault: lost, want: idempotent.Progress{Failed: 1}, left: true, runs: 2},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -298,7 +304,7 @@ func TestItemsThatFail(t *testing.T) {
 					wantErrs = nil
 				}
 				if got := failedIDs(report); !slices.Equal(got, wantErrs) {
-					t.Errorf("errors of %v, want %v", got, wantErrs)
+					t.Fatalf("errors of %v, want %v", got, wantErrs)
 				}
 				if test.fails != nil && !errors.Is(report.Errors[0], errTryAgain) {
 					t.Error(report.Errors[0])
@@ -332,6 +338,16 @@ func TestAStoreThatIsDownStopsTheBatch(t *testing.T) {
 			return fault(op, retryable, refused)
 		}
 	}
+	ofOne := func(op string, err error) func(string, string) error {
+		first := ""
+		return func(asked, key string) error {
+			first = cmp.Or(first, key)
+			if asked != op || key != first {
+				return nil
+			}
+			return fault(op, false, err)
+		}
+	}
 	always := -1
 	for name, test := range map[string]struct {
 		config  idempotent.Config
@@ -347,18 +363,22 @@ func TestAStoreThatIsDownStopsTheBatch(t *testing.T) {
 		"when releasing":        {fault: inTurn("release", always, false), fails: errTryAgain, failed: concurrency, stopped: true},
 		"by choice no matter":   {config: idempotent.Config{OnStoreFault: idempotent.FailOpen}, fault: inTurn("acquire", always, false)},
 		"for the function only": {fault: inTurn("none", always, false), fails: &idempotent.StoreError{Err: refused}, failed: items},
-		"for one record": {failed: 1, fault: func() func(string, string) error {
-			broken := ""
-			return func(op, key string) error {
-				if broken == "" {
-					broken = key
-				}
-				if key != broken || op != "acquire" {
+		"for a moment, often": {fault: func() func(string, string) error {
+			asked := 0
+			return func(op, _ string) error {
+				if op != "acquire" {
 					return nil
 				}
-				return fault(op, false, persistence.ErrUnreadable)
+				if asked++; asked%4 != 0 {
+					return nil
+				}
+				return fault(op, true, refused)
 			}
-		}()},
+		}(), failed: items / 4},
+		"by choice no matter, when completing": {config: idempotent.Config{OnStoreFault: idempotent.FailOpen}, fault: inTurn("complete", always, false)},
+		"by a record that it can't read":       {failed: 1, fault: ofOne("acquire", persistence.ErrUnreadable)},
+		"by a claim that it can't serve":       {failed: 1, fault: ofOne("acquire", persistence.ErrInvalid)},
+		"by a record that gets too large":      {failed: 1, fault: ofOne("complete", persistence.ErrTooLarge)},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -389,8 +409,10 @@ func (storm) Error() string { return "storm" }
 
 func TestAPanicGoesOnWhenTheOthersAreSettled(t *testing.T) {
 	for name, test := range map[string]struct {
-		fn, progress func() // e-1's function; after the first item
-		want         func(recovered any, returned bool) bool
+		fn       func() // of e-1
+		later    func() // of e-2, while e-0 is under way still
+		progress func()
+		want     func(recovered any, returned bool) bool
 	}{
 		"a panic": {fn: func() { panic(storm{}) }, want: func(recovered any, _ bool) bool {
 			panicked, _ := recovered.(*idempotent.ItemPanic)
@@ -402,7 +424,9 @@ func TestAPanicGoesOnWhenTheOthersAreSettled(t *testing.T) {
 			_, ofNil := errors.AsType[*runtime.PanicNilError](panicked)
 			return ofNil
 		}},
-		"an exit": {fn: runtime.Goexit, want: func(recovered any, returned bool) bool { return recovered == nil && !returned }},
+		"a panic, and then an exit": {fn: func() { panic(storm{}) }, later: runtime.Goexit, want: func(recovered any, _ bool) bool { return recovered != nil }},
+		"an exit, and then a panic": {fn: runtime.Goexit, later: func() { panic(storm{}) }, want: func(recovered any, _ bool) bool { return recovered != nil }},
+		"an exit":                   {fn: runtime.Goexit, want: func(recovered any, returned bool) bool { return recovered == nil && !returned }},
 		"a panic of the progress callback": {
 			fn: func() {}, progress: func() { panic("no terminal") },
 			want: func(recovered any, _ bool) bool { return recovered == "no terminal" },
@@ -430,6 +454,10 @@ func TestAPanicGoesOnWhenTheOthersAreSettled(t *testing.T) {
 					_, _ = idempotent.Each(within(t, time.Minute), guard, p.batch, p.staff, func(ctx context.Context, e employee) error {
 						if e.Number == "e-1" {
 							test.fn()
+						}
+						if e.Number == "e-2" && test.later != nil {
+							time.Sleep(time.Second / 2) // virtual
+							test.later()
 						}
 						return p.pay(ctx, e, alive)
 					})
@@ -558,6 +586,98 @@ func TestAnItemIsDoneWhoseResultWasNotStored(t *testing.T) {
 	if !errors.Is(err, idempotent.ErrResultNotStored) {
 		t.Errorf("was under another key: %v", err)
 	}
+}
+
+func TestAReplayThatHadToWaitIsNoSlowItem(t *testing.T) {
+	inVirtualTime(t, func(t *testing.T, store persistence.Store) {
+		first, all := newPayroll(t, 1, 1500*time.Millisecond), newPayroll(t, 3, time.Millisecond)
+		all.batch.Concurrency = 1
+		other := newTestGuard(t, &killable{Store: store, left: -1}, idempotent.Config{})
+		var starts sync.WaitGroup
+		starts.Go(func() {
+			if _, err := first.start(within(t, time.Minute), other, alive); err != nil {
+				t.Error(err)
+			}
+		})
+		synctest.Wait()
+		waiting := newTestGuard(t, store, idempotent.Config{Wait: time.Minute})
+		report, err := all.start(within(t, 4*time.Second), waiting, alive)
+		if err != nil || report.Replayed != 1 || report.Done != 2 || report.Elapsed < time.Second {
+			t.Errorf("%+v, %v", report.Progress, err)
+		}
+		starts.Wait()
+	})
+}
+
+func TestAnItemGoesOnAfterItsFinishedSteps(t *testing.T) {
+	inVirtualTime(t, func(t *testing.T, store persistence.Store) {
+		guard := newTestGuard(t, store, idempotent.Config{Steps: []string{"transfer", "payslip"}})
+		p := newPayroll(t, 3, 0)
+		ran := make(map[string]int)
+		p.batch.Concurrency = 1 // for the map
+		printerBroken := true
+		fn := func(ctx context.Context, e employee) error {
+			for _, step := range []string{"transfer", "payslip"} {
+				_, err := idempotent.Step(ctx, step, func(context.Context) (string, error) {
+					if step == "payslip" && e.Number == "e-1" && printerBroken {
+						return "", errTryAgain
+					}
+					ran[e.Number+" "+step]++
+					return "", nil
+				})
+				if err != nil {
+					return err
+				}
+			}
+			return nil
+		}
+		report, err := idempotent.Each(t.Context(), guard, p.batch, p.staff, fn)
+		if !errors.Is(err, idempotent.ErrUnfinished) || !slices.Equal(report.Left, p.staff[1:2]) || !errors.Is(report.Errors[0], idempotent.ErrPartialSuccess) {
+			t.Errorf("%+v, %v", report, err)
+		}
+		late, err := idempotent.Each(within(t, 0), guard, p.batch, p.staff, fn)
+		if !errors.Is(err, idempotent.ErrNotStarted) || late.Pending != 3 {
+			t.Errorf("%+v, %v", late, err)
+		}
+		printerBroken = false
+		report, err = idempotent.Each(t.Context(), guard, p.batch, p.staff, fn)
+		if err != nil || report.Done != 1 || report.Replayed != 2 {
+			t.Errorf("%+v, %v", report, err)
+		}
+		for step, times := range ran {
+			if times != 1 {
+				t.Errorf("%s ran %d times", step, times)
+			}
+		}
+		if len(ran) != 6 {
+			t.Errorf("ran %v", ran)
+		}
+	})
+}
+
+// A guard of one request runs the function in every start; only one of them has done it.
+func TestOfTwoStartsWithOneRequestOneHasDoneTheItem(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		db, _ := newDynamo(t)
+		var starts sync.WaitGroup
+		var done, replayed atomic.Int64
+		for range 2 {
+			guard := newTestGuard(t, newStoreOn(t, db), idempotent.Config{OnlyEnlists: true})
+			p := newPayroll(t, 10, time.Second)
+			starts.Go(func() {
+				report, err := p.start(within(t, time.Minute), guard, alive)
+				if err != nil {
+					t.Error(err)
+				}
+				done.Add(int64(report.Done))
+				replayed.Add(int64(report.Replayed))
+			})
+		}
+		starts.Wait()
+		if done.Load() != 10 || replayed.Load() != 10 {
+			t.Errorf("%d done, %d replayed", done.Load(), replayed.Load())
+		}
+	})
 }
 
 func TestABatchHoldsNoMoreErrorsThanItMay(t *testing.T) {
