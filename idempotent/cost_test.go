@@ -32,6 +32,11 @@ type costPath struct {
 	fails, firstFails error
 	// panics says that the function does.
 	panics bool
+	// does is what the function does before it returns. Defaults to nothing.
+	does func(context.Context, *costLab) error
+	// together is how many checkpoints come at the same time. Defaults to one after
+	// the other.
+	together int
 	// tooLarge makes the result one that no item holds.
 	tooLarge bool
 	// before is what has happened when the call is made.
@@ -191,13 +196,8 @@ func checkPath(l *costLab, path costPath, row []string) {
 	t := l.t
 	got := l.bill(path)
 	looks := got.count("GetItem")
-	sizes := formula{"P": float64(l.processing), "n": float64(looks)}
-	switch {
-	case path.tooLarge:
-		sizes["O"] = float64(l.finished)
-	case l.finished > 0:
-		sizes["F"] = float64(l.finished)
-	}
+	sizes := formula{"A": float64(l.item), "n": float64(looks)}
+	maps.Copy(sizes, l.sizes)
 	if want := requestsOf(row[1], looks); !slices.Equal(got.requests, want) {
 		t.Errorf("%v: sent %v, the page says %v", sizes, got.requests, want)
 	}
@@ -232,8 +232,8 @@ func TestRecordsHaveTheSizeThatTheModelSays(t *testing.T) {
 				synctest.Test(t, func(t *testing.T) {
 					l := newCostLab(t, dynamostore.Config{Attributes: test.attributes}, costPath{}, result)
 					firstRun := l.bill(costPath{})
-					if l.processing != processing || l.finished != finished {
-						t.Errorf("%d and %d bytes with a result of %d, the page says %d and %d", l.processing, l.finished, result, processing, finished)
+					if p, f := l.sizes["P"], l.sizes["F"]; p != float64(processing) || f != float64(finished) {
+						t.Errorf("%v and %v bytes with a result of %d, the page says %d and %d", p, f, result, processing, finished)
 					}
 					if inOneUnit := firstRun.used.Write == 2; inOneUnit != (result <= largest) {
 						t.Errorf("a result of %d bytes fits into one write unit: %v", result, inOneUnit)
@@ -304,16 +304,16 @@ func TestCompressionSavesWhatTheModelSays(t *testing.T) {
 			t.Errorf("nothing takes the path %q", row[0])
 			continue
 		}
-		costs := func(config dynamostore.Config) (taken bill, finished int) {
+		costs := func(config dynamostore.Config) (taken bill, finished float64) {
 			synctest.Test(t, func(t *testing.T) {
 				l := newCostLab(t, config, path, 20<<10)
-				taken, finished = l.bill(path), l.finished
+				taken, finished = l.bill(path), l.sizes["F"]
 			})
 			return taken, finished
 		}
 		plain, large := costs(dynamostore.Config{})
 		compressed, small := costs(dynamostore.Config{Compress: true})
-		sizes := formula{"F": float64(large), "C": float64(small)}
+		sizes := formula{"F": large, "C": small}
 		if saved, want := plain.used.Write-compressed.used.Write, sizes.value(t, row[1]); saved != want {
 			t.Errorf("%s: saves %v write units, the page says %v", row[0], saved, want)
 		}

@@ -5,6 +5,7 @@ import (
 	"context"
 	"crypto/rand"
 	"net/http"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -27,11 +28,15 @@ type costLab struct {
 	t           *testing.T
 	db          *dynamolocal.DB
 	here, there *costEnvironment
-	unbilled    persistence.Reader
 
-	// The sizes of the record's item, in bytes: when a run began last, and when it
-	// was finished after what was billed; 0 if it was not.
-	processing, finished int
+	// The sizes of the record's item, in bytes, when it was last in a state, by the
+	// page's names: P, F, E, O, D, S1.
+	sizes formula
+	// The bytes of what the function leaves behind: its result, the output of each of
+	// its steps, and each item of the application.
+	result, output, item int
+	// down says that a service is down that the function needs.
+	down bool
 }
 
 // newCostLab returns a lab on a table of that config, in which the handler's result has
@@ -40,21 +45,17 @@ func newCostLab(t *testing.T, config dynamostore.Config, path costPath, result i
 	t.Helper()
 	// A day on which the times in a record do not end in zeros, which take no room.
 	time.Sleep(time.Until(time.Date(2026, 12, 3, 4, 5, 6, 789_000_000, time.UTC)))
-	l := &costLab{t: t, db: dynamolocal.New()}
+	l := &costLab{t: t, db: dynamolocal.New(), sizes: make(formula), result: result}
 	config.Table = table
 	if err := dynamostore.CreateTable(t.Context(), l.db.Client(), config); err != nil {
 		t.Fatal(err)
 	}
-	var err error
-	if l.unbilled, err = dynamostore.New(l.db.Client(), config); err != nil {
-		t.Fatal(err)
-	}
 	if path.tooLarge {
-		result = 400 << 10
+		l.result = 400 << 10
 	}
 	turn := new(sync.Mutex)
 	environment := func(fails error) *costEnvironment {
-		e := &costEnvironment{meter: &meter{db: l.db, turn: turn}, resume: func() {}}
+		e := &costEnvironment{meter: &meter{db: l.db, turn: turn, look: func() { l.look(config.Attributes) }}, resume: func() {}}
 		client := l.db.Client(func(o *dynamodb.Options) { o.HTTPClient = &http.Client{Transport: e.meter} })
 		dynamo, err := dynamostore.New(client, config)
 		if err != nil {
@@ -64,15 +65,22 @@ func newCostLab(t *testing.T, config dynamostore.Config, path costPath, result i
 		if path.cached {
 			store = persistence.NewCached(dynamo, persistence.CacheLimits{})
 		}
+		if path.together > 0 {
+			store = &gathering{Store: dynamo, missing: path.together, all: make(chan struct{})}
+		}
 		guarded := path.config
 		guarded.Fingerprint = idempotency.MustJMESPath("amount")
-		e.handler = newTestGuard(t, store, guarded).Handler(respond(func() ([]byte, error) {
-			l.processing = l.itemSize()
+		e.handler = newTestGuard(t, store, guarded).Handler(respond(func(ctx context.Context) ([]byte, error) {
 			e.wait()
 			if path.panics {
 				panic("the function's own")
 			}
-			return make([]byte, result), fails
+			if path.does != nil {
+				if err := path.does(ctx, l); err != nil {
+					return nil, err
+				}
+			}
+			return make([]byte, l.result), fails
 		}))
 		return e
 	}
@@ -81,10 +89,10 @@ func newCostLab(t *testing.T, config dynamostore.Config, path costPath, result i
 	return l
 }
 
-// respond is a [lambda.Handler] that looks at nothing.
-type respond func() ([]byte, error)
+// respond is a [lambda.Handler] that does not look at the event.
+type respond func(context.Context) ([]byte, error)
 
-func (r respond) Invoke(context.Context, []byte) ([]byte, error) { return r() }
+func (r respond) Invoke(ctx context.Context, _ []byte) ([]byte, error) { return r(ctx) }
 
 // bill takes a path, and returns what its last call cost this environment.
 func (l *costLab) bill(path costPath) bill {
@@ -97,22 +105,37 @@ func (l *costLab) bill(path costPath) bill {
 	} else {
 		l.here.invoke(or(path.event, costEvent))
 	}
-	key, _ := idempotency.Key("payment", "1")
-	record, _, err := l.unbilled.Read(l.t.Context(), key)
-	if err != nil {
-		l.t.Error(err)
-	}
-	if record.Status.Finished() {
-		l.finished = l.itemSize()
-	}
 	return l.here.meter.bill
 }
 
-// itemSize is the size of the item in the table; 0 if there is none.
-func (l *costLab) itemSize() int {
-	l.t.Helper()
-	return tableSize(l.t, l.db)
+// look notes the size of the record's item, by the state that it is in.
+func (l *costLab) look(names dynamostore.Attributes) {
+	for _, record := range l.db.Items(table) {
+		steps := 0
+		if m, ok := record[or(names.Steps, "steps")].(*types.AttributeValueMemberM); ok {
+			steps = len(m.Value)
+		}
+		status, _ := record[or(names.Status, "status")].(*types.AttributeValueMemberS)
+		encoding, _ := record[or(names.ResultEncoding, "result_encoding")].(*types.AttributeValueMemberS)
+		state := "F"
+		switch {
+		case status.Value == "PARTIAL_SUCCESS":
+			state = "D"
+		case status.Value == "PROCESSING" && steps > 0:
+			state = withEntries(steps)
+		case status.Value == "PROCESSING":
+			state = "P"
+		case status.Value == "FAILED":
+			state = "E"
+		case encoding != nil && encoding.Value == "omitted":
+			state = "O"
+		}
+		l.sizes[state] = float64(tableSize(l.t, l.db))
+	}
 }
+
+// withEntries is the page's name of a PROCESSING record with so many entries of steps.
+func withEntries(n int) string { return "S" + strconv.Itoa(n) }
 
 // costRecord is a record on a table of its own, written without a guard.
 type costRecord struct {
@@ -224,10 +247,30 @@ func (e *costEnvironment) wait() {
 	<-e.paused
 }
 
+// gathering is a store that lets the first checkpoints go on together only, so that
+// none of them knows of another.
+type gathering struct {
+	*dynamostore.Store
+	mu      sync.Mutex
+	missing int
+	all     chan struct{}
+}
+
+func (g *gathering) Checkpoint(ctx context.Context, l persistence.Lease, step string, output []byte) error {
+	g.mu.Lock()
+	if g.missing--; g.missing == 0 {
+		close(g.all)
+	}
+	g.mu.Unlock()
+	<-g.all
+	return g.Store.Checkpoint(ctx, l, step, output)
+}
+
 // meter passes requests on to the database, and keeps what they cost.
 type meter struct {
 	db   *dynamolocal.DB
 	turn *sync.Mutex // of all environments of a database: whose request was the last
+	look func()      // after every request
 	bill bill
 }
 
@@ -237,18 +280,19 @@ func (m *meter) RoundTrip(request *http.Request) (*http.Response, error) {
 	response, err := m.db.RoundTrip(request)
 	requests := m.db.Requests()
 	m.bill.add(requests[len(requests)-1])
+	m.look()
 	return response, err
 }
 
 // bill is what an environment has sent, and what DynamoDB charges for it.
 type bill struct {
-	requests []string // such as "PutItem", or "PutItem ✗" where the condition has failed
+	requests []string // such as "PutItem", or "PutItem ✗" where a condition has failed
 	used     dynamolocal.Capacity
 }
 
 func (b *bill) add(r dynamolocal.Request) {
 	name := r.Operation
-	if r.Code == "ConditionalCheckFailedException" {
+	if r.Code == "ConditionalCheckFailedException" || r.Code == "TransactionCanceledException" {
 		name += " ✗"
 	}
 	b.requests = append(b.requests, name)

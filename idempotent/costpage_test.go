@@ -5,6 +5,7 @@ import (
 	"go/ast"
 	"go/parser"
 	"go/token"
+	"maps"
 	"math"
 	"os"
 	"slices"
@@ -110,6 +111,27 @@ func (p costPage) sums(nameLength func(string) int, result int) (processing, fin
 		processing, finished = processing+size(row[2]), finished+size(row[3])
 	}
 	return processing, finished
+}
+
+// entry is the size of an entry of the steps.
+func (p costPage) entry(kind string, sizes formula) int {
+	p.t.Helper()
+	for _, row := range p.table("entry") {
+		if row[0] == kind {
+			known := formula{"o": 0, "e": 0}
+			maps.Copy(known, sizes)
+			return int(known.value(p.t, row[2]))
+		}
+	}
+	p.t.Fatalf("the page has no entry %q", kind)
+	return 0
+}
+
+// firstEntry is what the first entry takes beside itself.
+func (p costPage) firstEntry() int {
+	const bytes = 8
+	p.says("The first entry takes %d bytes more", bytes)
+	return bytes
 }
 
 func (p costPage) number(cell string) float64 {

@@ -23,6 +23,8 @@
 //	                ├─ other payload ─▶ *MismatchError
 //	                └─ running ───────▶ wait for it, or *InProgressError
 //
+// [Each] runs a function for each of many items, as calls of their own.
+//
 // # Where requests come from
 //
 // What a duplicate looks like, and how it is answered, depends on who sends it.
@@ -32,16 +34,76 @@
 // from [Guard.Identify] and runs under it by [DoAs]; [WithObserver] tells it what
 // became of the record.
 //
+// # Steps and sagas
+//
+// A call that does several things can have them as steps, declared in Config.Steps.
+// [Step] keeps what a step has returned in the record, so that a later attempt of
+// the call gets it without running the step again:
+//
+//	name ─▶ finished before ─┬─ yes ─▶ its output
+//	                         └─ no ──▶ run ─┬─ output ─▶ checkpoint ─▶ output
+//	                                        └─ error ──▶ err, unchanged
+//
+// That changes the ends of a call that has finished steps:
+//
+//	run ─┬─ result ────────▶ complete ─▶ result
+//	     ├─ Permanent(err) ▶ undo ─┬─ done ──────▶ complete ─▶ err
+//	     │                         └─ not done ──▶ keep the steps ─▶ *CompensationError
+//	     ├─ other error ───▶ keep the steps ─▶ *PartialSuccessError
+//	     └─ panic, Goexit ─▶ keep the steps ─▶ goes on
+//
+// A record whose steps are kept is PARTIAL_SUCCESS. Nobody holds it: the next arrival
+// of the request runs the function again, and resumes. So errors of steps need no
+// loops here; whoever sends the request is what tries again, be it a client, a queue
+// or the runtime. If nobody does within Config.TTL, the record expires, and the
+// request is new.
+//
+// Undoing means that the steps that have a Compensate ([StepSpec]) are undone in the
+// reverse of the order in which they were finished; each is recorded, and not undone
+// twice. That the call goes backward is recorded first, and stands: from then on no
+// step is run any more, whatever the next attempts would say. [Saga] does the same
+// inside of the function, which can then answer with a result.
+//
+// A step that is interrupted, after its effect and before its checkpoint, runs
+// again. Hand the token of [StepFrom] to the service that it calls; where the service
+// knows no keys, have the step run at most once (StepSpec.AtMostOnce), and find out
+// what became of it.
+//
+// docs/steps.md in this module says when to use what, how records look, what a
+// deployment may change, and what to do with a record that is stuck.
+//
+// # Effects that commit with the record
+//
+// Where the records are in DynamoDB, effects that are writes to DynamoDB need none of
+// that. Those that the function enlists (dynamostore.Enlist) are carried out in the
+// transaction that completes its record: all of them with the record, or none and no
+// record. They happen once, whatever is lost, killed or repeated, and a run that has
+// lost its lease writes nothing. In a step they commit with its checkpoint, in a Compensate with the record
+// that the step is undone.
+//
+// A write whose condition does not hold makes the transaction fail, and with it the
+// function, or the step, after it has returned. The error is what the write says of
+// that (its OnRefused), in the place of the result: with [Permanent] it is recorded,
+// with any other error a retry runs. A handler that has an answer for it enlists in a
+// step, whose error it sees.
+//
+// With Config.OnlyEnlists a call whose only effects are such writes is one request in
+// all. Its function may run in several callers at once, and what one of them has
+// committed is everybody's answer.
+//
 // # What is promised
 //
 // At most one run for each lease; a stored result is never changed or lost
 // before it expires; nobody is locked out by a write of their own whose reply
-// got lost; a duplicate never touches the original.
+// got lost; a duplicate never touches the original. A step that is recorded as
+// finished is not run again, and one that is recorded as undone is not undone again;
+// a superseded owner records neither. Enlisted writes happen once, with the record, or
+// not at all.
 //
 // What is not promised is that effects outside the store happen exactly once. A
-// run that dies after its effect and before its record is run again when its
-// lease is over. Hand [Call.Key] to the downstream service as its idempotency
-// key, and that window is closed there.
+// run, or a step, that dies after its effect and before its record is run again when
+// the lease is over. Hand [Call.Key], or the [StepCall]'s Token, to the downstream
+// service as its idempotency key, and that window is closed there.
 //
 // docs/guarantees.md in this module has each promise, what it rests on, and the
 // checks that show it; docs/cost.md has the requests and capacity of every path.
@@ -76,7 +138,17 @@
 //	LeaseLostError        ErrLeaseLost         ran, but was taken over meanwhile      409   failed
 //	StoreError            ErrStore             the store failed, see Executed         503   failed
 //	NotStartedError       ErrNotStarted        no time left to run                    503   failed
+//	StepError             ErrStep              a step could not run, or not be kept   (own) failed
+//	PartialSuccessError   ErrPartialSuccess    failed after finished steps            (own) failed
+//	CompensationError     ErrCompensation      failed for good, and not undone yet    (own) failed
+//
+// (own) is what the handler answers. An error that it returns instead, or that comes
+// before it has run, goes to Lambda; package httpguard's middleware answers 500. A
+// batch that [Each] has not finished is an *[UnfinishedError], to be returned from the
+// handler.
 //
 // Whatever error the guarded function itself returns comes out as it is, neither
-// wrapped nor joined.
+// wrapped nor joined. There are two exceptions: a *PartialSuccessError wraps it where
+// finished steps are kept, a *CompensationError where they are not undone. The latter
+// wraps the permanent failure as well, so ask for it first.
 package idempotent
