@@ -141,6 +141,24 @@ func (e *Environment) Invoke(ctx context.Context, event []byte) ([]byte, error) 
 	return io.ReadAll(response.Body)
 }
 
+// Kill ends the emulator and the function at once, by SIGKILL: what is under way
+// stays as it is. An invocation that waits for its answer fails.
+func (e *Environment) Kill(ctx context.Context) error {
+	if e.process == nil {
+		return nil
+	}
+	functions, err := children(ctx, e.process.Pid)
+	failures := []error{err}
+	for _, pid := range functions {
+		if function, err := os.FindProcess(pid); err == nil {
+			failures = append(failures, function.Kill())
+		}
+	}
+	failures = append(failures, e.process.Kill())
+	<-e.ended
+	return errors.Join(failures...)
+}
+
 // Stop ends the emulator's process. The function's process ends by itself when
 // the emulator, which it asks for its next event, is gone.
 func (e *Environment) Stop() error {

@@ -3,23 +3,30 @@ package rie
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"net"
 	"net/http"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"runtime"
 	"slices"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
 )
 
-// TestMain has this program play the emulator where it is started as one.
+// TestMain has this program play the emulator where it is started as one, and the
+// emulator's function.
 func TestMain(m *testing.M) {
+	if address := os.Getenv("FUNCTION_CALLS"); address != "" && len(os.Args) == 1 {
+		playFunction(address)
+	}
 	if !slices.Contains(os.Args, "--runtime-interface-emulator-address") {
 		os.Exit(m.Run())
 	}
@@ -39,6 +46,11 @@ func TestMain(m *testing.M) {
 	if _, err := config.Listen(context.Background(), "tcp", runtimeAPI); err != nil {
 		fail(err)
 	}
+	if os.Getenv("FUNCTION_CALLS") != "" {
+		if err := exec.Command(os.Args[0]).Start(); err != nil {
+			fail(err)
+		}
+	}
 	fail(http.Serve(atEvents, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		event, err := io.ReadAll(r.Body)
 		if err != nil {
@@ -47,6 +59,16 @@ func TestMain(m *testing.M) {
 		environ := slices.Sorted(slices.Values(os.Environ()))
 		_ = json.NewEncoder(w).Encode(played{string(event), function, environ})
 	})))
+}
+
+// playFunction calls somebody, and hangs for as long as there is anybody.
+func playFunction(address string) {
+	connection, err := new(net.Dialer).DialContext(context.Background(), "tcp", address)
+	if err != nil {
+		fail(err)
+	}
+	_, err = io.Copy(io.Discard, connection)
+	fail(err)
 }
 
 func fail(why any) {
@@ -105,6 +127,38 @@ func TestAStoppedEnvironmentTakesNoEvents(t *testing.T) {
 	}
 	if answer, err := e.Invoke(t.Context(), nil); err == nil {
 		t.Errorf("it answered %s", answer)
+	}
+}
+
+func TestAKilledEnvironmentTakesItsFunctionAlong(t *testing.T) {
+	caller, err := new(net.ListenConfig).Listen(t.Context(), "tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer caller.Close()
+	e, log, err := start(t, map[string]string{"FUNCTION_CALLS": caller.Addr().String()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	function, err := caller.Accept()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer function.Close()
+	if err := e.Kill(t.Context()); err != nil {
+		t.Error(err)
+	}
+	if _, err := io.Copy(io.Discard, function); err != nil && !errors.Is(err, syscall.ECONNRESET) {
+		t.Errorf("the function: %v", err) // its end closes the connection
+	}
+	if answer, err := e.Invoke(t.Context(), nil); err == nil {
+		t.Errorf("it answers %s", answer)
+	}
+	if err := e.Stop(); err != nil {
+		t.Errorf("a dead environment can't be stopped: %v", err)
+	}
+	if printed, err := os.ReadFile(log); len(printed) > 0 || err != nil {
+		t.Errorf("the log holds %q, %v", printed, err)
 	}
 }
 
