@@ -93,13 +93,17 @@ const tokenKept = 9 * time.Minute
 // reply that was lost, and those of retryBusy. DynamoDB answers a try with success
 // if an earlier one was applied, and with TransactionInProgressException, which is
 // tried again, while one is under way. A cancelled transaction leaves its token
-// free. Another call has another token, also for the same writes, so there is
-// nothing for an IdempotentParameterMismatchException to compare: a completion may be
-// asked again without its result, and what was applied before is then told by the
-// record. After ten minutes a token is forgotten, and a try that comes later (from
-// an environment that was frozen in between) would count as new. The record's
-// condition refuses that one; transactions without a record have only their own
-// conditions, hence the limit.
+// free: a try that is stuck in the network may then still be applied while its
+// conditions hold, which the owner's next write of the record ends.
+//
+// Another call has another token, also for the same writes, so there is nothing for
+// an IdempotentParameterMismatchException to compare: a completion may be asked again
+// without its result, and what was applied before is then told by the record.
+//
+// After ten minutes a token is forgotten, and a try that comes later (from an
+// environment that was frozen in between) would count as new. The record's condition
+// refuses that one; transactions without a record have only their own conditions,
+// hence the limit.
 func (w wire) together(ctx context.Context, writes ...Write) error {
 	ctx, cancel := context.WithTimeout(ctx, tokenKept)
 	defer cancel()

@@ -521,7 +521,7 @@ func TestARefusedWriteIsNamedAndNothingChanges(t *testing.T) {
 				db.ResetLog()
 				err := do(t.Context(), books.add("a", "1"), test.spoil(books), books.open("taken too"))
 				refused, ok := errors.AsType[*persistence.RefusedError](err)
-				if !ok || refused.Index != 1 || !test.check(refused.Err) {
+				if _, isFault := errors.AsType[*persistence.Fault](err); !ok || isFault || refused.Index != 1 || !test.check(refused.Err) {
 					t.Errorf("got %v (%T)", err, err)
 				}
 				if len(db.Requests()) != 1 {
@@ -885,7 +885,11 @@ func TestARecordHasRoomForWhatItSays(t *testing.T) {
 			t.Run(fmt.Sprint(name, " ", reserve), func(t *testing.T) {
 				_, store, books := newBank(t, config)
 				lease := acquired(t, store, "me")
+				whole := store.Room(lease)
 				lease.Reserve = reserve
+				if room := store.Room(lease); room != whole-reserve {
+					t.Errorf("there is room for %d bytes of %d", room, whole)
+				}
 				for _, name := range []string{"half", "rest"} {
 					room := store.Room(lease)
 					output := make([]byte, room-len(name)-persistence.StepOverhead)

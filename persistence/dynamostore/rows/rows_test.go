@@ -344,6 +344,11 @@ func TestAnUpdateCanBeTheStartOfSeveral(t *testing.T) {
 	for _, w := range []dynamostore.Write{base.Write(), third.Write(), base.Write()} {
 		s.must(w)
 	}
+	var callers sync.WaitGroup
+	for range 2 {
+		callers.Go(func() { first.Write() }) // for the race detector
+	}
+	callers.Wait()
 	if err := s.apply(second.Write()); !errors.Is(err, rows.ErrVersionConflict) {
 		t.Errorf("got %v", err)
 	}

@@ -55,9 +55,9 @@ type guard struct {
 // effect come first: where that is there, nothing else about the row means anything.
 func (u Update) with(g guard) Update {
 	if g.repeatable {
-		u.guards = append([]guard{g}, u.guards...)
+		u.guards = slices.Concat([]guard{g}, u.guards)
 	} else {
-		u.guards = append(slices.Clip(u.guards), g)
+		u.guards = slices.Concat(u.guards, []guard{g})
 	}
 	return u
 }
