@@ -53,8 +53,9 @@
 //	     └─ panic, Goexit ─▶ keep the steps ─▶ goes on
 //
 // A record whose steps are kept is PARTIAL_SUCCESS. Nobody holds it: the next arrival
-// of the request runs the function again, and resumes. So errors of steps need no
-// loops here; whoever sends the request is what tries again, be it a client, a queue
+// of the request runs the function again, and resumes. A run that has died is taken
+// over when its lease is over, with the steps that it had finished. So errors of steps
+// need no loops here; whoever sends the request is what tries again, be it a client, a queue
 // or the runtime. If nobody does within Config.TTL, the record expires, and the
 // request is new.
 //
