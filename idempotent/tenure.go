@@ -79,7 +79,7 @@ func (t *tenure) end(ctx context.Context) {
 		if t.effect.result == nil && t.effect.omit == nil {
 			t.effect.omit = errUnwound
 		}
-		if err := t.complete(ctx, nil); refused(err) {
+		if err := t.complete(ctx, nil); !t.settled {
 			t.release(ctx, err)
 		}
 	default:
@@ -92,8 +92,8 @@ func (t *tenure) end(ctx context.Context) {
 var errUnwound = errors.New("a panic, or the goroutine exited")
 
 // settleFailure records a permanent failure, once the finished steps are undone, and
-// releases the record after any other. The function's error is the caller's, whatever becomes of the record; only
-// where finished steps remain, the caller is told.
+// releases the record after any other. The function's error is the caller's, whatever
+// becomes of the record; only where finished steps remain, the caller is told.
 func (t *tenure) settleFailure(ctx context.Context, err error) error {
 	t.effect = effect{}
 	err = t.journal.settle(ctx, err)
@@ -119,7 +119,7 @@ func (t *tenure) settleResult(ctx context.Context) error {
 	switch {
 	case err == nil:
 		return nil
-	case refused(err):
+	case !t.settled:
 		return t.settleFailure(ctx, reason(err))
 	case errors.Is(err, persistence.ErrLeaseLost):
 		return &LeaseLostError{Key: t.record.Key, Result: t.effect.result, Err: err}

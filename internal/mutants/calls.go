@@ -1,5 +1,10 @@
 package main
 
+import "slices"
+
+// mutants is the list of them all.
+var mutants = slices.Concat(callMutants, stepMutants)
+
 // mutant is a deliberate breakage of the shipped code.
 type mutant struct {
 	name string // what is broken, as a reviewer would put it
@@ -13,7 +18,8 @@ type mutant struct {
 // test names a test function of a package.
 type test struct{ pkg, name string }
 
-var mutants = []mutant{
+// What breaks the protocol of a call, its stores and its adapters.
+var callMutants = []mutant{
 	// What a found record means.
 	{
 		name:   "the last millisecond of a lease is not the owner's",
@@ -332,8 +338,8 @@ var mutants = []mutant{
 	{
 		name:   "a failure is completed",
 		file:   "idempotent/tenure.go",
-		old:    "	if !permanent {\n		t.release(ctx, err)\n",
-		new:    "	if !permanent {\n		_ = t.complete(ctx, err)\n",
+		old:    "		kept := t.release(ctx, err)\n",
+		new:    "		kept, _ := []string(nil), t.complete(ctx, err)\n",
 		caught: []test{{"internal/explore", "TestEveryInterleavingKeepsThePromises"}},
 	},
 	{
@@ -353,8 +359,8 @@ var mutants = []mutant{
 	{
 		name:   "a result too large is released",
 		file:   "idempotent/tenure.go",
-		old:    "		outcome.ResultOmitted = true\n		err = t.guard.store.Complete(settling, t.record.Lease(), outcome)\n",
-		new:    "		err = t.guard.store.Release(settling, t.record.Lease())\n",
+		old:    "		outcome.ResultOmitted = true\n		err = t.guard.complete(settling, t.lease(), outcome, writes)\n",
+		new:    "		err = t.guard.store.Release(settling, t.lease())\n",
 		caught: []test{{"idempotent", "TestReport14AResultTooLargeToStoreIsNotRunAgain"}},
 	},
 	{
