@@ -23,7 +23,8 @@ func (c consumer) Invoke(_ context.Context, event []byte) ([]byte, error) {
 	return []byte(c(batch.Records)), nil
 }
 
-func (c consumer) Stop() error { return nil }
+func (c consumer) Kill(context.Context) error { return nil }
+func (c consumer) Stop() error                { return nil }
 
 func TestWhatBecomesOfMessages(t *testing.T) {
 	ship := func([]events.SQSMessage) string { return `{"batchItemFailures":[]}` }

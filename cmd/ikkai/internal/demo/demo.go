@@ -1,7 +1,7 @@
 // Package demo shows the toolkit at work on real functions: those of the folder
 // functions, in several Lambda environments, each a process of AWS's runtime
 // interface emulator, on the embedded DynamoDB. It sends the events that an HTTP
-// API and a queue would send, tells what happens, and checks every promise on the
+// API, a queue and a schedule would send, tells what happens, and checks every promise on the
 // way.
 //
 // It needs Go and a clone of the repository, and neither Docker nor an AWS
@@ -26,6 +26,8 @@ type Narrator interface {
 	Scene(Scene)
 	Beat(Beat)
 	Batch(Batch)
+	Start(Start)
+	Look(Look)
 	Promise(Promise)
 	Summary(Summary)
 }

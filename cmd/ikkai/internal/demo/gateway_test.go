@@ -38,6 +38,7 @@ func TestRequestsAreSentAsLambdaDeliversThem(t *testing.T) {
 	}{
 		{Order{Key: "order-1", Amount: 1250}, "order-1", `{"amount":1250,"currency":"EUR","customer":"customer of order-1"}`, "/payments"},
 		{Order{Key: "order-1", Amount: 1250, Quoted: true}, `"order-1"`, `{"amount":1250,"currency":"EUR","customer":"customer of order-1"}`, "/payments"},
+		{Basket{Key: "basket-1", Quantity: 2}, "basket-1", `{"customer":"customer of basket-1","email":"basket-1@example.com","items":[{"quantity":2,"sku":"cups"}]}`, "/checkouts"},
 		{Registration{Key: "c1a2f0de", Email: "ada@example.com"}, "c1a2f0de", `{"email":"ada@example.com","name":"Ada"}`, "/users"},
 	}
 	templates := make(map[function]event)

@@ -6,7 +6,7 @@ import (
 )
 
 // JSONLines tells the story to programs: one JSON object a line, whose "type" is
-// preparing, scene, beat, batch, promise or summary.
+// preparing, scene, beat, batch, start, look, promise or summary.
 type JSONLines struct {
 	encoder *json.Encoder
 }
@@ -48,6 +48,22 @@ func (j *JSONLines) Batch(batch Batch) {
 		Type string `json:"type"`
 		Batch
 	}{"batch", batch})
+}
+
+// Start implements [Narrator].
+func (j *JSONLines) Start(start Start) {
+	j.line(struct {
+		Type string `json:"type"`
+		Start
+	}{"start", start})
+}
+
+// Look implements [Narrator].
+func (j *JSONLines) Look(look Look) {
+	j.line(struct {
+		Type string `json:"type"`
+		Look
+	}{"look", look})
 }
 
 // Promise implements [Narrator].

@@ -43,6 +43,29 @@ func tell(n Narrator) {
 		Messages: []Message{{ID: "m3", Text: "parcel-3", Receives: 1, Failed: true}},
 		Failure:  "Task timed out after 2.00 seconds",
 	})
+	n.Start(Start{
+		Work: Work{At: ms(2065), Environment: "env-12", Requests: []Request{
+			{Table: idempotencyTable, Operation: "PutItem", Error: "ConditionalCheckFailedException", Write: 1},
+			{Table: idempotencyTable + ", payroll", Operation: "TransactWriteItems", Write: 4},
+			{Table: payroll.table, Operation: "Scan", Read: 1},
+		}},
+		Month: "2026-11", Paid: 1, Before: 2,
+	})
+	many := []Request{
+		{Table: idempotencyTable, Operation: "PutItem"}, {Table: idempotencyTable, Operation: "UpdateItem"},
+		{Table: idempotencyTable, Operation: "PutItem"}, {Table: idempotencyTable, Operation: "PutItem"},
+		{Table: idempotencyTable, Operation: "PutItem"}, {Table: idempotencyTable, Operation: "UpdateItem"},
+		{Table: idempotencyTable, Operation: "PutItem"},
+	}
+	n.Start(Start{
+		Work: Work{At: ms(2070), Environment: "env-12", Requests: many}, Month: "2026-11",
+		Failure: "UnfinishedError: idempotent: batch 2026-11: 1 of 3 items left (0 failed, 1 held, 0 not started)",
+	})
+	n.Start(Start{Work: Work{At: ms(2080), Environment: "env-12", Requests: []Request{}}, Month: "2026-11", Failure: sigkill})
+	n.Look(Look{At: "the record of basket-1: COMPLETED", Rows: []Row{
+		{Name: "reserve-stock", Text: `{"order":1,"output":"` + strings.Repeat("a", 80) + `"}`},
+		{Name: "reserve-stock:compensated", Text: "{}"},
+	}})
 	n.Summary(Summary{
 		Took:    ms(2100),
 		Records: []Record{{Of: "order-1", Key: "payment#0123456789abcdef0123456789abcdef", Status: "COMPLETED", Attempt: 1}},
@@ -70,6 +93,12 @@ A payment
     2.050 s  env-10  m1 parcel-1                →  done, and deleted                       PutItem
                      m2 parcel-2, again         →  comes back
     2.060 s  env-11  m3 parcel-3                →  Task timed out after 2.00 seconds
+    2.065 s  env-12  payroll of 2026-11         →  1 paid, 2 before, 0 left                PutItem ✗, TransactWriteItems + 1 by the handler
+    2.070 s  env-12  payroll of 2026-11         →  1 of 3 items left                       5 PutItem, 2 UpdateItem
+    2.080 s  env-12  payroll of 2026-11         →  killed (SIGKILL)
+             the record of basket-1: COMPLETED
+               reserve-stock              {"order":1,"output":"aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa…
+               reserve-stock:compensated  {}
 
 Records
   of        idempotency_key            status      attempt   effects
@@ -113,6 +142,10 @@ func TestJSONLines(t *testing.T) {
 {"type":"promise","kept":false,"text":"it is replayed","broken":["env-2 answered 500 instead of 201"]}
 {"type":"batch","at_ms":2050,"took_ms":5,"environment":"env-10","requests":[{"table":"idempotency","operation":"PutItem","write_units":1}],"messages":[{"id":"m1","text":"parcel-1","receives":1,"failed":false},{"id":"m2","text":"parcel-2","receives":2,"failed":true}]}
 {"type":"batch","at_ms":2060,"took_ms":5,"environment":"env-11","requests":[],"messages":[{"id":"m3","text":"parcel-3","receives":1,"failed":true}],"failure":"Task timed out after 2.00 seconds"}
+{"type":"start","at_ms":2065,"took_ms":0,"environment":"env-12","requests":[{"table":"idempotency","operation":"PutItem","error":"ConditionalCheckFailedException","write_units":1},{"table":"idempotency, payroll","operation":"TransactWriteItems","write_units":4},{"table":"payroll","operation":"Scan","read_units":1}],"month":"2026-11","paid":1,"paid_before":2,"left":0}
+{"type":"start","at_ms":2070,"took_ms":0,"environment":"env-12","requests":[{"table":"idempotency","operation":"PutItem"},{"table":"idempotency","operation":"UpdateItem"},{"table":"idempotency","operation":"PutItem"},{"table":"idempotency","operation":"PutItem"},{"table":"idempotency","operation":"PutItem"},{"table":"idempotency","operation":"UpdateItem"},{"table":"idempotency","operation":"PutItem"}],"month":"2026-11","paid":0,"paid_before":0,"left":0,"failure":"UnfinishedError: idempotent: batch 2026-11: 1 of 3 items left (0 failed, 1 held, 0 not started)"}
+{"type":"start","at_ms":2080,"took_ms":0,"environment":"env-12","requests":[],"month":"2026-11","paid":0,"paid_before":0,"left":0,"failure":"killed (SIGKILL)"}
+{"type":"look","at":"the record of basket-1: COMPLETED","rows":[{"name":"reserve-stock","text":"{\"order\":1,\"output\":\"aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa\"}"},{"name":"reserve-stock:compensated","text":"{}"}]}
 {"type":"summary","took_ms":2100,"records":[{"of":"order-1","idempotency_key":"payment#0123456789abcdef0123456789abcdef","status":"COMPLETED","attempt":1,"expire_at":""}],"effects":[{"of":"order-1","kind":"charge","count":2,"expected":1},{"of":"order-1","kind":"mail","count":1,"expected":1}],"requests":[{"table":"idempotency","operation":"PutItem","error":"ConditionalCheckFailedException","write_units":3,"count":3},{"table":"payments","operation":"GetItem","read_units":1.5,"count":2}],"promises":2,"broken":["it is replayed"]}
 `
 	if diff := cmp.Diff(want, got.String()); diff != "" {

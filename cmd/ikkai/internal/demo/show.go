@@ -2,11 +2,14 @@ package demo
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"net/http"
 	"sync"
 	"time"
+
+	"github.com/ikkai-go/idempotency/internal/dynamolocal"
 )
 
 // show is a story being told.
@@ -61,6 +64,9 @@ func (s *show) invoke(ctx context.Context, environment string, event []byte) (Wo
 	e := s.stage.environments[environment]
 	sent := time.Now()
 	raw, err := e.Invoke(ctx, event)
+	if e.crashed.Load() {
+		raw, err = []byte(sigkill), nil // whoever has sent the event gets no answer
+	}
 	if err != nil {
 		return Work{}, nil, fmt.Errorf("%s: %w", environment, err)
 	}
@@ -68,6 +74,48 @@ func (s *show) invoke(ctx context.Context, environment string, event []byte) (Wo
 		At: Milliseconds(time.Since(s.started)), Took: Milliseconds(time.Since(sent)),
 		Environment: environment, Requests: requestsOf(e.meter.take()),
 	}, raw, nil
+}
+
+// crashAt has an environment killed as soon as DynamoDB has carried out a request that
+// it sends, and before it hears of that.
+func (s *show) crashAt(ctx context.Context, environment string, request dynamolocal.Fault) {
+	request.Do = dynamolocal.After(func(dynamolocal.Request) {
+		if err := s.stage.environments[environment].crash(ctx); err != nil {
+			s.promise("the environment "+environment+" can be killed", err.Error())
+		}
+	})
+	s.stage.db.Inject(request)
+}
+
+// start starts the payroll, as a schedule does.
+func (s *show) start(ctx context.Context, environment string) (Start, error) {
+	if ctx.Err() != nil {
+		return Start{}, context.Cause(ctx)
+	}
+	work, raw, err := s.invoke(ctx, environment, november.event())
+	if err != nil {
+		return Start{}, err
+	}
+	start := Start{Work: work, Month: november.name(), Failure: failureOf(raw)}
+	if start.Failure == "" {
+		_ = json.Unmarshal(raw, &start) // an answer of another form pays nobody
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.narrator.Start(start)
+	return start, nil
+}
+
+// look shows what is in a table.
+func (s *show) look(l Look) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.narrator.Look(l)
+}
+
+// untilUnlocked waits until no lease is left of the runs that have died.
+func (s *show) untilUnlocked(ctx context.Context) error {
+	return wait(ctx, time.Until(s.stage.lastLease())+time.Millisecond)
 }
 
 // sendBoth sends an order to two environments at the same time. Which of them

@@ -17,6 +17,7 @@ import (
 type actor string
 
 func (a actor) Invoke(context.Context, []byte) ([]byte, error) { return []byte(a), nil }
+func (a actor) Kill(context.Context) error                     { return nil }
 func (a actor) Stop() error                                    { return nil }
 
 // newShowOf is a show in which all environments are played by one actor.
@@ -26,7 +27,7 @@ func newShowOf(t *testing.T, a lambda) *show {
 	for _, role := range cast {
 		s.environments[role.environment] = &environment{lambda: a, meter: &meter{meters: &meters{db: s.db}}}
 	}
-	return newShow(NewTimeline(io.Discard, Palette{}), s, map[function]event{payment: {}, register: {}})
+	return newShow(NewTimeline(io.Discard, Palette{}), s, map[function]event{payment: {}, register: {}, checkout: {}})
 }
 
 func TestAFunctionThatKeepsNoPromiseIsFoundOut(t *testing.T) {

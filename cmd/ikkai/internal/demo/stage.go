@@ -7,7 +7,9 @@ import (
 	"net"
 	"net/http"
 	"path/filepath"
+	"strconv"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
@@ -40,8 +42,10 @@ var (
 	payment  = function{name: "payment", table: "payments", service: "PROVIDER", event: "testdata/events/httpapi-payment.json"}
 	register = function{name: "register", table: "users", service: "MAIL", event: "testdata/events/httpapi-registration.json"}
 	orders   = function{name: "orders", table: "orders", service: "WAREHOUSE"}
+	checkout = function{name: "checkout", table: "sales", service: "PROVIDER", event: "testdata/events/httpapi-checkout.json"}
+	payroll  = function{name: "payroll", table: "payroll", service: "BANK"}
 
-	functions = []function{payment, register, orders}
+	functions = []function{payment, register, orders, checkout, payroll}
 )
 
 // role is what an environment plays in the story: its function, and how the service
@@ -68,17 +72,30 @@ var cast = []role{
 	{environment: "env-11", function: orders},
 	{environment: "env-12", function: orders},
 	{environment: "env-13", function: orders, behaviour: "hang"},
+	{environment: "env-14", function: checkout, behaviour: "refuse"},
+	{environment: "env-15", function: checkout},
+	{environment: "env-16", function: checkout},
+	{environment: "env-17", function: payroll},
+	{environment: "env-18", function: payroll},
 }
 
 // environment is a Lambda environment and its entrance to the database.
 type environment struct {
 	lambda
-	meter *meter
+	meter   *meter
+	crashed atomic.Bool
+}
+
+// crash kills the environment.
+func (e *environment) crash(ctx context.Context) error {
+	e.crashed.Store(true)
+	return e.Kill(ctx)
 }
 
 // lambda is what handles events: a [rie.Environment].
 type lambda interface {
 	Invoke(ctx context.Context, event []byte) ([]byte, error)
+	Kill(ctx context.Context) error
 	Stop() error
 }
 
@@ -143,7 +160,41 @@ func newStage(ctx context.Context) (*stage, error) {
 		}
 	}
 	s.db.ResetLog()
-	return s, nil
+	return s, errors.Join(s.shelve(), s.hire())
+}
+
+// What is there at the beginning.
+const (
+	inStock = 10
+	staff   = 40
+)
+
+// shelve puts goods into stock.
+func (s *stage) shelve() error {
+	return s.db.Seed(checkout.table, map[string]types.AttributeValue{
+		"pk":       textValue("stock#" + goods),
+		"quantity": numberValue(inStock),
+		"price":    numberValue(4_50),
+		"version":  numberValue(1),
+	})
+}
+
+// hire puts employees on the payroll.
+func (s *stage) hire() error {
+	employees := make([]map[string]types.AttributeValue, staff)
+	for n := range employees {
+		employees[n] = map[string]types.AttributeValue{
+			"pk":     textValue(fmt.Sprintf("employee#e-%03d", n+1)),
+			"iban":   textValue(fmt.Sprintf("DE%020d", n+1)),
+			"salary": numberValue(3000_00 + n),
+		}
+	}
+	return s.db.Seed(payroll.table, employees...)
+}
+
+func textValue(s string) types.AttributeValue { return &types.AttributeValueMemberS{Value: s} }
+func numberValue(n int) types.AttributeValue {
+	return &types.AttributeValueMemberN{Value: strconv.Itoa(n)}
 }
 
 func (s *stage) serve(listener net.Listener, handler http.Handler) {

@@ -22,6 +22,9 @@ var story = []scene{
 	{"A message that is no order, among others", poison},
 	{"The function is killed with a message in hand, after the shipment", killInHand},
 	{"What was received too often", tooOften},
+	{"A checkout whose card is declined, after the goods were reserved", declined},
+	{"A checkout that is killed (SIGKILL) between the charge and the e-mail", killedBetween},
+	{"The payroll of forty employees is killed (SIGKILL) half-way, and started again", payday},
 }
 
 // wholeStory are the wishes, with how often each is done.
@@ -32,4 +35,6 @@ var wholeStory = []struct {
 	{firstOrder, 1}, {racedOrder, 1}, {failedOrder, 1}, {killedOrder, 1}, {chargedTwice, 2},
 	{ada, 1},
 	{firstParcel, 1}, {secondParcel, 1}, {thirdParcel, 1}, {killedParcel, 1},
+	{declinedBasket, 0}, {killedBasket, 1},
+	{november, staff},
 }

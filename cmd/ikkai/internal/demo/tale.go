@@ -3,6 +3,7 @@ package demo
 import (
 	"encoding/json"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/ikkai-go/idempotency/internal/dynamolocal"
@@ -29,7 +30,8 @@ type Beat struct {
 	Answer Answer `json:"answer"`
 }
 
-// Sent is what a client sends to an HTTP API: an [Order] or a [Registration].
+// Sent is what a client sends to an HTTP API: an [Order], a [Registration] or a
+// [Basket].
 type Sent interface {
 	wish
 	fmt.Stringer
@@ -73,8 +75,34 @@ type Message struct {
 	Failed bool `json:"failed"`
 }
 
+// Start is a start of the payroll, and what came of it.
+type Start struct {
+	Work
+	Month string `json:"month"`
+	// Paid, Before and Left count the employees who were paid by this start, by
+	// another one before, and not yet.
+	Paid   int `json:"paid"`
+	Before int `json:"paid_before"`
+	Left   int `json:"left"`
+	// Failure is what Lambda says instead of an answer.
+	Failure string `json:"failure,omitempty"`
+}
+
+// Look is a look into a table, past the functions.
+type Look struct {
+	At   string `json:"at"`
+	Rows []Row  `json:"rows"`
+}
+
+// Row is a line of what is there.
+type Row struct {
+	Name string `json:"name"`
+	Text string `json:"text"`
+}
+
 // Request is one request to DynamoDB.
 type Request struct {
+	// Table that it is on; of a transaction all tables, the first write's first.
 	Table     string  `json:"table"`
 	Operation string  `json:"operation"`
 	Error     string  `json:"error,omitempty"` // DynamoDB's error code
@@ -85,14 +113,22 @@ type Request struct {
 func requestsOf(log []dynamolocal.Request) []Request {
 	requests := make([]Request, 0, len(log))
 	for _, logged := range log {
-		for _, table := range logged.Tables {
-			requests = append(requests, Request{
-				Table: table, Operation: logged.Operation, Error: logged.Code,
-				Read: logged.Capacity.Read, Write: logged.Capacity.Write,
-			})
-		}
+		requests = append(requests, Request{
+			Table: strings.Join(logged.Tables, tables), Operation: logged.Operation, Error: logged.Code,
+			Read: logged.Capacity.Read, Write: logged.Capacity.Write,
+		})
 	}
 	return requests
+}
+
+// tables separates the tables of a transaction.
+const tables = ", "
+
+// ofRecords tells whether the request is the guard's: on a record, perhaps together
+// with rows of the function's.
+func (r Request) ofRecords() bool {
+	first, _, _ := strings.Cut(r.Table, tables)
+	return first == idempotencyTable
 }
 
 // Promise is one thing the toolkit promises, looked at in one scene.

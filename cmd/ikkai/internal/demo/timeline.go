@@ -64,6 +64,29 @@ func (t *Timeline) Batch(batch Batch) {
 	}
 }
 
+// Start implements [Narrator].
+func (t *Timeline) Start(start Start) {
+	outcome := fmt.Sprintf("%d paid, %d before, %d left", start.Paid, start.Before, start.Left)
+	if start.Failure != "" {
+		outcome = shorten(start.Failure, answerWidth)
+	}
+	if _, left, unfinished := strings.Cut(start.Failure, "batch "+start.Month+": "); unfinished {
+		outcome, _, _ = strings.Cut(left, " (")
+	}
+	t.line(start.Work, "payroll of "+start.Month, outcome, start.Failure != "")
+}
+
+// Look implements [Narrator].
+func (t *Timeline) Look(look Look) {
+	fmt.Fprintf(t.w, "             %s\n", t.painted(t.paint.faint, look.At))
+	for _, row := range look.Rows {
+		fmt.Fprintf(t.w, "               %s\n", t.painted(t.paint.faint, fmt.Sprintf("%-25s  %s", row.Name, shorten(row.Text, rowWidth))))
+	}
+}
+
+// rowWidth is how much of a row is shown.
+const rowWidth = 78
+
 // answerWidth is that of the column of answers.
 const answerWidth = 38
 
@@ -188,17 +211,38 @@ func requestsText(requests []Request) string {
 	var protocol []string
 	handler := 0
 	for _, r := range requests {
-		if r.Table == idempotencyTable {
+		if r.ofRecords() {
 			protocol = append(protocol, r.String())
 		} else {
 			handler++
 		}
+	}
+	if len(protocol) > maxListed {
+		protocol = tallied(protocol)
 	}
 	parts := []string{strings.Join(protocol, ", ")}
 	if handler > 0 {
 		parts = append(parts, fmt.Sprintf("+ %d by the handler", handler))
 	}
 	return strings.TrimSpace(strings.Join(parts, " "))
+}
+
+// maxListed is how many requests are listed one by one.
+const maxListed = 6
+
+// tallied are equal requests together, with their numbers, in the order of the first.
+func tallied(requests []string) []string {
+	var kinds []string
+	count := make(map[string]int)
+	for _, r := range requests {
+		if count[r]++; count[r] == 1 {
+			kinds = append(kinds, r)
+		}
+	}
+	for i, kind := range kinds {
+		kinds[i] = fmt.Sprintf("%d %s", count[kind], kind)
+	}
+	return kinds
 }
 
 // counted is a number of things.

@@ -60,6 +60,17 @@ func killed(w Work, failure string) string {
 	return fmt.Sprintf("%s was not killed, but ended with %q", w.Environment, failure)
 }
 
+// crashed finds fault with a run whose process was not killed in the middle of it.
+func crashed(w Work, failure string) string {
+	if failure == sigkill {
+		return ""
+	}
+	return fmt.Sprintf("%s has not crashed, but ended with %q", w.Environment, failure)
+}
+
+// sigkill is what is said of a run whose process was killed.
+const sigkill = "killed (SIGKILL)"
+
 // delivered finds fault with a batch of other messages than the given ones.
 func delivered(b Batch, want ...string) string {
 	got := idsOf(b.Messages)
@@ -107,7 +118,7 @@ func tookInAnyOrder(w Work, want ...string) string {
 func protocolOf(w Work) []string {
 	var protocol []string
 	for _, r := range w.Requests {
-		if r.Table == idempotencyTable {
+		if r.ofRecords() {
 			protocol = append(protocol, r.String())
 		}
 	}
@@ -131,7 +142,7 @@ func (r Request) String() string {
 	switch r.Error {
 	case "":
 		return r.Operation
-	case "ConditionalCheckFailedException":
+	case "ConditionalCheckFailedException", "TransactionCanceledException":
 		return refused(r.Operation)
 	default:
 		return r.Operation + " " + r.Error
@@ -142,7 +153,7 @@ func (r Request) String() string {
 // table: the handler has run.
 func untouched(w Work) string {
 	for _, r := range w.Requests {
-		if r.Table != idempotencyTable {
+		if !r.ofRecords() {
 			return fmt.Sprintf("%s ran the handler: it sent %s to %s", w.Environment, r, r.Table)
 		}
 	}
@@ -185,6 +196,44 @@ func (s *stage) unchanged(w wish, was Record) string {
 		return fmt.Sprintf("the record of %s is %+v instead of %+v", w.name(), record, was)
 	}
 	return ""
+}
+
+// finished finds fault with a record that has other steps than the given ones, in the
+// order in which they were recorded.
+func (s *stage) finished(w wish, want ...string) string {
+	var got []string
+	for _, row := range s.steps(w) {
+		got = append(got, row.Name)
+	}
+	if slices.Equal(got, want) {
+		return ""
+	}
+	return fmt.Sprintf("the record of %s has the steps %q instead of %q", w.name(), got, want)
+}
+
+// inStock finds fault with another quantity of goods in stock.
+func (s *stage) inStock(want int) string {
+	if got := s.stock(); got != want {
+		return fmt.Sprintf("there are %d %s in stock instead of %d", got, goods, want)
+	}
+	return ""
+}
+
+// paid finds fault with a start that has paid another number of employees, or was
+// told of others that were.
+func paid(s Start, now, before int) string {
+	if s.Failure == "" && s.Paid == now && s.Before == before && s.Left == 0 {
+		return ""
+	}
+	return fmt.Sprintf("%s has paid %d, and %d were before (%s), instead of %d and %d", s.Environment, s.Paid, s.Before, s.Failure, now, before)
+}
+
+// unfinished finds fault with a start that does not say that somebody is left.
+func unfinished(s Start) string {
+	if strings.HasPrefix(s.Failure, "UnfinishedError: ") {
+		return ""
+	}
+	return fmt.Sprintf("%s does not say that somebody is left: %q", s.Environment, s.Failure)
 }
 
 // queued finds fault with another number of messages in the queue.

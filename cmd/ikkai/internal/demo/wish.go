@@ -102,6 +102,61 @@ func (p Parcel) letter() string {
 	return textFrom(map[string]any{"order_id": p.ID, "customer": "shop", "items": []any{map[string]any{"sku": "tea", "quantity": 1}}})
 }
 
+// Basket is a checkout that a client asks for.
+type Basket struct {
+	Key      string `json:"key"`
+	Quantity int    `json:"quantity"` // of the goods
+}
+
+func (b Basket) customer() string { return "customer of " + b.Key }
+
+func (b Basket) email() string { return b.Key + "@example.com" }
+
+func (b Basket) name() string { return b.Key }
+
+// recordKey is that of the caller whose token the event file holds.
+func (b Basket) recordKey() string {
+	return apiKey("checkout", []string{"jwt subject", "https://login.example.com/", "shop"}, b.Key)
+}
+
+// effects are the charges, the mails and the sales, under any key.
+func (b Basket) effects() []effect {
+	return []effect{
+		{checkout.table, "charge", "customer", b.customer()},
+		{checkout.table, "mail", "to", b.email()},
+		{checkout.table, "sale", "customer", b.customer()},
+	}
+}
+
+func (b Basket) header() string { return b.Key }
+
+func (b Basket) body() any {
+	return map[string]any{"customer": b.customer(), "email": b.email(), "items": []any{map[string]any{"sku": goods, "quantity": b.Quantity}}}
+}
+
+func (b Basket) function() function { return checkout }
+
+func (b Basket) String() string { return fmt.Sprintf("%-9s %d %s", b.Key, b.Quantity, goods) }
+
+// goods are what baskets hold.
+const goods = "cups"
+
+// Month is a month whose salaries are to be paid, as in "2026-11".
+type Month string
+
+func (m Month) name() string { return string(m) }
+
+// recordKey is none: every employee has a record.
+func (m Month) recordKey() string { return "" }
+
+// effects are the transfers in the bank's ledger, under any key.
+func (m Month) effects() []effect {
+	return []effect{{payroll.table, "transfer", "month", m.name()}}
+}
+
+// event is what the schedule sends.
+func (m Month) event() []byte { return []byte(textFrom(map[string]string{"month": m.name()})) }
+
 // apiKey is the key of a record of an HTTP API's guard.
 func apiKey(operation string, scope []string, key string) string {
 	return guardKey(operation, textFrom([]any{[][]string{scope}, key}))
