@@ -83,7 +83,7 @@ func (g *Guard) date(ctx context.Context, c *persistence.Claim) error {
 func (g *Guard) meet(ctx context.Context, c persistence.Claim, polling bool) (persistence.Record, error) {
 	asking, cancel := g.asking(ctx, ctx)
 	defer cancel()
-	if len(g.readers) > 0 && (g.config.ReadFirst || polling) {
+	if g.reader != nil && (g.config.ReadFirst || polling) {
 		record, settled := g.look(asking, c)
 		if settled || polling && record.LeaseLive(c.Now) {
 			return record, nil
@@ -97,23 +97,19 @@ func (g *Guard) meet(ctx context.Context, c persistence.Claim, polling bool) (pe
 }
 
 // look reads the record of a claim, and tells whether it is finished. What it finds is
-// empty where there is none, or where it can't be read. What a cache remembers is
-// asked of the store behind it where it has expired: it may have been replaced.
+// empty where there is none, or where it can't be read. One that has expired may only
+// be what a cache remembers, and have been replaced since.
 func (g *Guard) look(ctx context.Context, c persistence.Claim) (record persistence.Record, finished bool) {
 	looking, cancel := g.asking(ctx, ctx) // half of the time, so that a claim has some left
 	defer cancel()
-	for _, reader := range g.readers {
-		var found bool
-		var err error
-		record, found, err = reader.Read(looking, c.Key)
-		if err != nil || !found {
-			return persistence.Record{}, false
-		}
-		if !record.Expired(c.Now) {
-			return record, record.Status.Finished()
-		}
+	record, found, err := g.reader.Read(looking, c.Key)
+	if cache, ok := g.reader.(persistence.Refresher); ok && err == nil && found && record.Expired(c.Now) {
+		record, found, err = cache.Refresh(looking, c.Key)
 	}
-	return record, false
+	if err != nil || !found {
+		return persistence.Record{}, false
+	}
+	return record, record.Status.Finished() && !record.Expired(c.Now)
 }
 
 // notAcquired gives up a claim whose fate is not known. If it was applied and

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"log/slog"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/ikkai-go/idempotency"
@@ -136,13 +137,18 @@ const (
 
 // ConfigError is one fault of a [Config]; [New] joins all it finds.
 type ConfigError struct {
+	// Field of the Config; or of the [Batch], with its name: "Batch.ID".
 	Field   string
 	Problem string
 	Err     error // the cause, if there is one
 }
 
 func (e *ConfigError) Error() string {
-	return fmt.Sprintf("idempotent: Config.%s %s", e.Field, e.Problem)
+	field := e.Field
+	if !strings.Contains(field, ".") {
+		field = "Config." + field
+	}
+	return fmt.Sprintf("idempotent: %s %s", field, e.Problem)
 }
 
 // Is reports whether target is [ErrConfig].

@@ -140,9 +140,12 @@ func TestARefusedWriteFailsTheFunction(t *testing.T) {
 			guard := newTestGuard(t, s.store, idempotent.Config{OnlyEnlists: short, Observe: events.observe})
 			refusal := errOutOfStock
 			call := func() error {
-				_, err := idempotent.Do(t.Context(), guard, "k", func(ctx context.Context) (string, error) {
+				out, err := idempotent.Do(t.Context(), guard, "k", func(ctx context.Context) (string, error) {
 					return "taken", take(ctx, 3, refusal)
 				})
+				if out != "" {
+					t.Errorf("got %q with %v", out, err)
+				}
 				return err
 			}
 			if err := call(); err != errOutOfStock { //nolint:errorlint // unchanged
@@ -249,6 +252,22 @@ func TestInTheShortFormADuplicateIsAnsweredAlsoWhereItsOwnRunFails(t *testing.T)
 		s.stock(3)
 		mustGet(another, "second", "second")
 		mustGet(remembers, "duplicate", "second")
+	})
+}
+
+// The environment is frozen while the short form looks for a record first.
+func TestTheShortFormDoesNotStartTooLate(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newShop(t, 3)
+		s.db.Inject(dynamolocal.Fault{Operation: "GetItem", Do: dynamolocal.After(func(dynamolocal.Request) { time.Sleep(time.Hour) })})
+		guard := newTestGuard(t, s.store, idempotent.Config{OnlyEnlists: true, ReadFirst: true, Lease: time.Minute})
+		_, err := idempotent.Do(context.Background(), guard, "k", func(context.Context) (string, error) {
+			t.Error("ran")
+			return "", nil
+		})
+		if !errors.Is(err, idempotent.ErrNotStarted) || !errors.Is(err, context.DeadlineExceeded) {
+			t.Errorf("got %v, want ErrNotStarted", err)
+		}
 	})
 }
 

@@ -106,12 +106,13 @@ func DoAs[Out any](ctx context.Context, g *Guard, id Identity, fn func(context.C
 // bytes only.
 func typed[Out any](ctx context.Context, g *Guard, identify func() (identity, error), fn func(context.Context) (Out, error)) (Out, error) {
 	var out Out
+	done := false
 	stored, err := g.call(ctx, identify, func(ctx context.Context, e *effect) error {
 		var err error
 		if out, err = fn(ctx); err != nil {
 			return err
 		}
-		e.done = true
+		done, e.done = true, true
 		e.result, e.omit = encodeResult(&out)
 		return nil
 	})
@@ -119,6 +120,9 @@ func typed[Out any](ctx context.Context, g *Guard, identify func() (identity, er
 		if err := decodeResult(stored.result, &out); err != nil {
 			return out, &ReplayError{Key: stored.key, Result: stored.result, Err: err}
 		}
+	}
+	if done && err != nil && !errors.Is(err, ErrLeaseLost) && !errors.Is(err, ErrStore) {
+		out = *new(Out) // it came to nothing: its writes were refused, or it was undone
 	}
 	return out, err
 }

@@ -20,7 +20,7 @@ type Guard struct {
 	store  persistence.Store
 	config Config
 	// What else the store can do; nil where it can't.
-	readers      []persistence.Reader // it, and those that it is in front of
+	reader       persistence.Reader
 	checkpointer persistence.Checkpointer
 	sizer        persistence.Sizer
 	transactor   persistence.Transactor
@@ -50,7 +50,7 @@ func New(store persistence.Store, config Config) (*Guard, error) {
 	}
 	config.Steps = slices.Clone(config.Steps)
 	g := &Guard{store: store, config: config}
-	g.readers = readers(store)
+	g.reader, _ = store.(persistence.Reader)
 	g.checkpointer, _ = able[persistence.Checkpointer](store)
 	g.sizer, _ = able[persistence.Sizer](store)
 	g.transactor, _ = able[persistence.Transactor](store)
@@ -71,22 +71,6 @@ func able[T any](store persistence.Store) (T, bool) {
 	}
 	var none T
 	return none, false
-}
-
-// readers returns a store that can be read, and those behind it that can be.
-func readers(store persistence.Store) (all []persistence.Reader) {
-	for {
-		reader, ok := store.(persistence.Reader)
-		if !ok {
-			return all
-		}
-		all = append(all, reader)
-		front, wraps := store.(interface{ Unwrap() persistence.Store })
-		if !wraps {
-			return all
-		}
-		store = front.Unwrap()
-	}
 }
 
 // ErrDuplicateOperation is the cause of a refusal by [New]: the operation has a

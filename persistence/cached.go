@@ -57,8 +57,9 @@ func NewCached(store Store, limits CacheLimits) *Cached {
 }
 
 var (
-	_ Store  = (*Cached)(nil)
-	_ Reader = (*Cached)(nil)
+	_ Store     = (*Cached)(nil)
+	_ Reader    = (*Cached)(nil)
+	_ Refresher = (*Cached)(nil)
 )
 
 // Acquire implements [Store].
@@ -113,6 +114,11 @@ func (c *Cached) Read(ctx context.Context, key string) (Record, bool, error) {
 	if r, hit := c.recall(key); hit {
 		return r, true, nil
 	}
+	return c.Refresh(ctx, key)
+}
+
+// Refresh implements [Refresher].
+func (c *Cached) Refresh(ctx context.Context, key string) (Record, bool, error) {
 	store, ok := c.store.(Reader)
 	if !ok {
 		return Record{}, false, nil

@@ -50,6 +50,12 @@ type Checkpointer interface {
 	Checkpoint(ctx context.Context, l Lease, step string, output []byte) error
 }
 
+// Refresher is a [Reader] that remembers records, and can be asked past its memory.
+type Refresher interface {
+	// Refresh is Read, of the store behind.
+	Refresh(ctx context.Context, key string) (Record, bool, error)
+}
+
 // Sizer is a [Checkpointer] whose records hold only so much, and that knows
 // beforehand how much.
 type Sizer interface {
