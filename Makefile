@@ -55,8 +55,8 @@ explore: ## every interleaving of up to three callers and their faults (about a 
 	GOGC=400 go test ./internal/explore -count=1 -timeout=0 -v -args -explore=$(EXTENT)
 
 .PHONY: simulate
-simulate: ## SEEDS random worlds full of faults in virtual time (default 2000), or every line of the one named by SEED
-	go test ./idempotent -run '^TestNoSeedBreaksAPromise$$' -count=1 -timeout=0 -v -args -seeds=$(SEEDS) -seed=$(SEED)
+simulate: ## SEEDS random worlds of orders, and of transfers, full of faults in virtual time (default 2000), or every line of those of SEED
+	go test ./idempotent -run '^TestNoSeed' -count=1 -timeout=0 -v -args -seeds=$(SEEDS) -seed=$(SEED)
 
 .PHONY: mutants
 mutants: ## the code broken on purpose in many ways, each of which the tests named for it must catch (minutes; RUN=regexp for some)

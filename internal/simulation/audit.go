@@ -31,13 +31,16 @@ func (w *world) audit(i *invocation) {
 	defer a.mu.Unlock()
 	was, is := a.table[i.key], audited{Record: w.read(i.key)}
 	is.amount = was.amount
-	if is.Status == persistence.StatusProcessing && is.Owner != was.Owner {
+	if is.Owner != was.Owner {
 		is.amount = i.order.Amount
 	}
 	a.table[i.key] = is
 	if !same(was.Record, is.Record) {
 		w.say(i.name, "the record is now %s", show(is.Record))
 		w.judge(i, was, is)
+	}
+	if w.bank != nil {
+		w.bank.audit(i, was.Record, is.Record)
 	}
 }
 
@@ -55,6 +58,8 @@ func (w *world) judge(i *invocation, was, is audited) {
 	clock, config := i.process.clock(), i.operation.config
 	running := was.Status == persistence.StatusProcessing
 	runs := is.Status == persistence.StatusProcessing
+	resumed := runs && is.Attempt > 1 && is.Owner != was.Owner
+	replaced := is.Status.Finished() && is.Owner != was.Owner // at once
 	switch {
 	case was.Status.Finished() && !past(was.ExpiresAt, clock, time.Second):
 		w.broken(Final, "%s changes %s", i.name, show(was.Record))
@@ -62,8 +67,12 @@ func (w *world) judge(i *invocation, was, is audited) {
 		w.broken(OwnersOnly, "%s takes over %s before its lease ends", i.name, show(was.Record))
 	case running && runs && is.Attempt > 1 && config.OnEndedLease == persistence.RefuseUnknown:
 		w.broken(OwnersOnly, "%s takes over %s, whose outcome is unknown", i.name, show(was.Record))
-	case running && runs && is.Attempt > 1 && is.amount != was.amount:
+	case resumed && is.amount != was.amount:
 		w.broken(OwnersOnly, "%s takes over %s, which is of another payload", i.name, show(was.Record))
+	case running && replaced:
+		if !past(was.ExpiresAt, clock, time.Second) {
+			w.broken(OwnersOnly, "%s replaces %s before it expires", i.name, show(was.Record))
+		}
 	case running && !runs && was.Owner != i.owner:
 		w.broken(OwnersOnly, "%s settles what is not its own, %s", i.name, show(was.Record))
 	}
@@ -93,6 +102,9 @@ func (w *world) sweep() {
 		}
 		w.count(removed)
 		delete(a.table, key)
+		if w.bank != nil {
+			w.bank.forget(key, was.Record)
+		}
 	}
 }
 
@@ -114,6 +126,8 @@ func show(r persistence.Record) string {
 		return "gone"
 	case r.Status.Finished():
 		return fmt.Sprintf("%s with %s until %s", r.Status, r.Result, r.ExpiresAt.Format(time.TimeOnly))
+	case r.Status == persistence.StatusPartial:
+		return fmt.Sprintf("%s after %s", r.Status, slices.Sorted(maps.Keys(r.Steps)))
 	default:
 		return fmt.Sprintf("%s by owner %.6s, attempt %d, until %s", r.Status, r.Owner, r.Attempt, r.LeaseUntil.Format("15:04:05.000"))
 	}

@@ -33,7 +33,7 @@ func (c *client) act() {
 // order draws what to ask for. Where payloads are compared, a few are not the one
 // that the key was used with first.
 func (c *client) order(op operation) order {
-	o := order{ID: pick(c.dice, c.world.ids()...), Amount: 100}
+	o := pick(c.dice, op.orders...)
 	if op.config.Fingerprint != nil && c.dice.IntN(10) == 0 {
 		o.Amount = 999
 	}
@@ -67,6 +67,7 @@ func (c *client) request(at int, o order) {
 // final tells whether it is no use to ask again.
 func (a answer) final() bool {
 	return a.err == nil ||
+		errors.Is(a.err, errShort) ||
 		errors.Is(a.err, idempotent.ErrPermanent) ||
 		errors.Is(a.err, idempotent.ErrMismatch) ||
 		errors.Is(a.err, idempotent.ErrOutcomeUnknown)
@@ -75,25 +76,33 @@ func (a answer) final() bool {
 // probe shows, after the faults have stopped and the leases have ended, that one
 // call is enough, in any environment: for an answer, or where an unknown outcome is
 // refused, to be told so until the record expires.
-func (w *world) probe(e *environment, at int, id string) {
-	key, op := w.key(at, id), w.operations[at]
-	stands, a := w.ask(e, at, id)
+func (w *world) probe(e *environment, at int, o order) {
+	key, op := w.key(at, o.ID), w.operations[at]
+	stands, a := w.ask(e, at, o)
 	unknown := stands.Status == persistence.StatusProcessing && op.config.OnEndedLease == persistence.RefuseUnknown
 	if unknown && errors.Is(a.err, idempotent.ErrOutcomeUnknown) {
 		w.sleep(time.Until(stands.ExpiresAt) + 2*clockSkew + 2*time.Second)
-		_, a = w.ask(e, at, id)
+		_, a = w.ask(e, at, o)
+	}
+	left := w.read(key)
+	if short, isShort := errors.AsType[*shortError](a.err); isShort {
+		w.bank.mustBeShort(short, w.names[key], left)
+		return
 	}
 	if a.err != nil && !errors.Is(a.err, idempotent.ErrPermanent) {
 		w.broken(Open, "after the faults and the leases, a call for %s in %s gets %v", w.names[key], e.name, a.err)
 	}
-	if left := w.read(key); !left.Status.Finished() {
+	if !left.Status.Finished() {
 		w.broken(Bounded, "an answered call for %s leaves its record %s", w.names[key], show(left))
 	}
 }
 
-// ask calls with the payload that the record stands for.
-func (w *world) ask(e *environment, at int, id string) (audited, answer) {
+// ask calls with the payload that the record stands for, if there is one.
+func (w *world) ask(e *environment, at int, o order) (audited, answer) {
 	process := e.warm()
-	stands := w.stands(w.key(at, id))
-	return stands, <-process.invoke(at, order{ID: id, Amount: stands.amount})
+	stands := w.stands(w.key(at, o.ID))
+	if stands.Status != "" {
+		o.Amount = stands.amount
+	}
+	return stands, <-process.invoke(at, o)
 }

@@ -41,15 +41,30 @@ const (
 	recorded  = "outcomes recorded"
 	removed   = "records removed by TTL"
 	requests  = "requests"
+	short     = "refusals for want of money"
+	stale     = "refusals of an old version"
+	moved     = "transfers"
+	undone    = "transfers undone"
+	unheard   = "transactions applied, and not heard of"
+	zombies   = "transactions of superseded owners"
 )
 
 // Everything is what happens in any large number of seeds: a simulation in which
 // some of it never does shows little.
-func Everything() []string {
-	return []string{
+func Everything(b Business) []string {
+	everything := []string{
 		calls, deaths, effects, freezes, givenUp, late, processes, recorded, removed, requests,
 		string(idempotent.Executed), string(idempotent.Replayed), string(idempotent.Waited), string(idempotent.InProgress),
 		string(idempotent.Mismatch), string(idempotent.TakenOver), string(idempotent.Released), string(idempotent.LeaseLost),
 		string(idempotent.NotStored), string(idempotent.OutcomeUnknown), string(idempotent.StoreFailed),
 	}
+	if b == Transfers {
+		everything = slices.DeleteFunc(everything, func(what string) bool { return what == effects })
+		everything = append(everything,
+			short, stale, moved, undone, unheard, zombies,
+			string(idempotent.PartialSuccess), string(idempotent.StepExecuted), string(idempotent.StepReplayed),
+			string(idempotent.Compensated), string(idempotent.CompensationFailed),
+		)
+	}
+	return everything
 }

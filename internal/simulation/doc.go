@@ -8,9 +8,10 @@
 // wakes at the same instant as anybody else, so that of all goroutines one runs at
 // a time and a seed gives the same run every time, to the nanosecond.
 //
-// The side effect is a ledger. It is checked at every line, and so is the table at
-// every write: see [Rule] for what must hold. Once the faults have stopped, a last
-// call for each key shows that nobody is locked out.
+// The side effect of [Orders] is a ledger. It is checked at every line, and so is the
+// table at every write: see [Rule] for what must hold. That of [Transfers] is in a
+// table of accounts, and at every write of either table the money is counted. Once the
+// faults have stopped, a last call for each key shows that nobody is locked out.
 //
 // What is simulated is what the toolkit promises to withstand. Anything else, such
 // as clocks further apart than the allowance or a protocol without a condition, is

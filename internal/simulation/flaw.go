@@ -11,6 +11,9 @@ import (
 type Store interface {
 	persistence.Store
 	persistence.Reader
+	persistence.Checkpointer
+	persistence.Sizer
+	persistence.Transactor
 }
 
 // Flaw is what a simulation is spoilt with, to see that the rules notice. The zero
@@ -23,4 +26,7 @@ type Flaw struct {
 	// ClocksApart is how far the clocks of two processes may be apart. Defaults to
 	// the allowance.
 	ClocksApart time.Duration
+	// Tokenless has DynamoDB forget every ClientRequestToken at once, as if the
+	// transactions were sent without any.
+	Tokenless bool
 }

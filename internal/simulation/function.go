@@ -27,18 +27,15 @@ const (
 	ends
 )
 
-// function is what is guarded: it has its effect once, in the middle, unless its
+// fulfil is the function of orders: it has its effect once, in the middle, unless its
 // context is over by then. It may be slow before and after, and may end badly.
-func (w *world) function(ctx context.Context, o order) (receipt, error) {
+func (w *world) fulfil(ctx context.Context, _ order) (receipt, error) {
 	i := invocationOf(ctx)
 	until, _ := ctx.Deadline()
 	r := w.open(i, until)
 	defer w.close(r)
 
-	var how end
-	if w.unlucky(i.dice, w.failures) {
-		how = end(i.dice.IntN(int(ends)))
-	}
+	how := i.fate()
 	if err := w.pause(ctx, i.work()); err != nil {
 		return receipt{}, err
 	}
@@ -50,17 +47,33 @@ func (w *world) function(ctx context.Context, o order) (receipt, error) {
 	i.point("after its effect")
 	w.sleep(i.work()) // whatever the context says: it only has to tell of the effect
 
+	return r.finish(how)
+}
+
+// finish ends a run that has done its work.
+func (r *run) finish(how end) (receipt, error) {
 	switch how {
 	case fails:
 		return receipt{}, errTryAgain
 	case failsForGood:
-		return receipt{}, idempotent.Permanent(fmt.Errorf(declined, r.id))
+		return receipt{}, r.declined()
 	case panics:
 		panic("in the function")
 	case exits:
 		runtime.Goexit()
 	}
-	return receipt{Run: r.id, Amount: o.Amount}, nil
+	return receipt{Run: r.id, Amount: r.amount}, nil
+}
+
+// declined is how a run fails for good.
+func (r *run) declined() error { return idempotent.Permanent(fmt.Errorf(declined, r.id)) }
+
+// fate draws how a run ends.
+func (i *invocation) fate() end {
+	if i.world.unlucky(i.dice, i.world.failures) {
+		return end(i.dice.IntN(int(ends)))
+	}
+	return succeeds
 }
 
 // work draws how long a part of the work takes: now and then about as long as a lease.

@@ -23,6 +23,7 @@ type invocation struct {
 	dice      *rand.Rand
 	called    time.Time
 	owner     string               // of its claim, once it has made one
+	leased    bool                 // it has claimed a lease: when it runs, it has got it
 	met       string               // the owner of the record that the store has shown it last
 	event     idempotent.EventKind // the last that the engine has reported
 }
@@ -118,6 +119,7 @@ func (i *invocation) check(a answer) {
 		w.say(i.name, "answers run %d", a.Run)
 	}
 	permanent, failed := errors.AsType[*idempotent.PermanentError](a.err)
+	failed = failed && !errors.Is(a.err, idempotent.ErrCompensation) // that one is not over
 	switch {
 	case errors.Is(a.err, idempotent.ErrInProgress) && i.met == i.owner:
 		w.broken(Open, "%s is turned away by its own record", i.name)
@@ -125,6 +127,9 @@ func (i *invocation) check(a answer) {
 		w.broken(OwnersOnly, "%s is told that it has lost its own record", i.name)
 	case a.err == nil:
 		w.verify(i, a.Run, persistence.StatusCompleted)
+		if w.bank != nil {
+			w.bank.mustBeApplied(i)
+		}
 	case failed && i.event != idempotent.LeaseLost && i.event != idempotent.NotStored:
 		var id int
 		_, _ = fmt.Sscanf(permanent.Message, declined, &id)

@@ -14,8 +14,8 @@ import (
 // are good for.
 type ledger struct {
 	mu       sync.Mutex
-	runs     []*run // run n at n-1
-	of       map[string][]*run
+	runs     []*run            // run n at n-1
+	of       map[string][]*run // those that have a lease
 	finished map[string][]outcome
 }
 
@@ -33,6 +33,7 @@ type run struct {
 	until  time.Time
 	effect bool
 	ended  time.Time // zero while it goes on
+	leased bool
 }
 
 func (r *run) String() string { return fmt.Sprintf("run %d by %s", r.id, r.by.name) }
@@ -49,10 +50,14 @@ func (w *world) open(i *invocation, until time.Time) *run {
 	l := &w.ledger
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	r := &run{id: len(l.runs) + 1, key: i.key, amount: i.order.Amount, by: i, until: until}
+	r := &run{id: len(l.runs) + 1, key: i.key, amount: i.order.Amount, by: i, until: until, leased: i.leased}
+	l.runs = append(l.runs, r)
 	w.say(i.name, "run %d starts, with the right to run for %v", r.id, time.Until(until))
 	if !time.Now().Before(until) {
 		w.broken(Alone, "%v starts without a right to", r)
+	}
+	if !r.leased {
+		return r // beside any number of others
 	}
 	for _, other := range l.of[i.key] {
 		if other.ended.IsZero() && time.Now().Before(other.until) {
@@ -62,7 +67,6 @@ func (w *world) open(i *invocation, until time.Time) *run {
 	if last, found := l.last(i.key); found && !last.over() {
 		w.broken(Final, "%v starts although %v is recorded until %v", r, last.run, last.expires)
 	}
-	l.runs = append(l.runs, r)
 	l.of[i.key] = append(l.of[i.key], r)
 	return r
 }
@@ -95,13 +99,16 @@ func (w *world) record(i *invocation, found persistence.Record) {
 		return
 	}
 	r, of := l.runs[id-1], l.of[i.key]
-	if !r.effect {
+	if !r.effect && w.business == Orders {
 		w.broken(Truthful, "%v is recorded, and has had no effect", r)
 	}
 	if forgotten := r.ended.Add(i.process.ahead + i.operation.config.TTL); found.ExpiresAt.Before(forgotten) {
 		w.broken(Final, "%v is recorded until %v only", r, found.ExpiresAt)
 	}
-	if latest := of[len(of)-1]; latest != r {
+	// Whoever gets to the end of undoing records the failure of the run that began it.
+	undone := i.operation.terms.way == withStep && found.Status == persistence.StatusFailed
+	if r.leased && !undone && of[len(of)-1] != r {
+		latest := of[len(of)-1]
 		w.broken(OwnersOnly, "%v is recorded although %v came after it", r, latest)
 	}
 	if last, found := l.last(i.key); found && !last.over() {

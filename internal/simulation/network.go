@@ -23,11 +23,18 @@ func (n network) RoundTrip(r *http.Request) (*http.Response, error) {
 	}
 	w.count(requests)
 	var held dynamolocal.Held
-	effect, faulty := i.fault(&held)
+	effect, faulty := i.fault(operation, &held)
 	// Nobody else runs between here and the request's arrival: the plan is this
 	// request's own. The audit comes before any delay of the reply.
 	w.db.ClearFaults()
-	w.db.Inject(dynamolocal.Fault{Do: dynamolocal.After(func(dynamolocal.Request) { w.audit(i) })})
+	if w.flaw.Tokenless {
+		w.db.ForgetTokens()
+	}
+	applied := false
+	w.db.Inject(dynamolocal.Fault{Do: dynamolocal.After(func(r dynamolocal.Request) {
+		applied = r.Applied
+		w.audit(i)
+	})})
 	if w.bare {
 		w.db.Inject(dynamolocal.Fault{Do: dynamolocal.OmitItem()})
 	}
@@ -36,6 +43,14 @@ func (n network) RoundTrip(r *http.Request) (*http.Response, error) {
 	}
 	response, err := w.db.RoundTrip(r)
 	w.say(i.name, "%s: %s", operation, describe(response, err, effect))
+	if heard := err == nil && response.StatusCode == http.StatusOK; operation == transaction {
+		if applied && !heard {
+			w.count(unheard)
+		}
+		if i.leased && w.stands(i.key).Owner != i.owner {
+			w.count(zombies)
+		}
+	}
 	w.later(i, operation, &held)
 	i.point("after sending " + operation)
 	if err != nil {
@@ -48,13 +63,13 @@ func (n network) RoundTrip(r *http.Request) (*http.Response, error) {
 }
 
 // fault draws what goes wrong with a request, if anything does.
-func (i *invocation) fault(held *dynamolocal.Held) (dynamolocal.Effect, bool) {
+func (i *invocation) fault(operation string, held *dynamolocal.Held) (dynamolocal.Effect, bool) {
 	w := i.world
 	if !w.unlucky(i.dice, w.faults) {
 		return dynamolocal.Effect{}, false
 	}
 	delay := func() time.Duration { return w.distinct(between(i.dice, 100*time.Millisecond, 4*time.Second)) }
-	effect := [...]func() dynamolocal.Effect{
+	effects := []func() dynamolocal.Effect{
 		dynamolocal.DropRequest,
 		dynamolocal.DropReply,
 		dynamolocal.FailBefore,
@@ -66,10 +81,20 @@ func (i *invocation) fault(held *dynamolocal.Held) (dynamolocal.Effect, bool) {
 		func() dynamolocal.Effect { return dynamolocal.DelayAfter(delay()) },
 		func() dynamolocal.Effect { return dynamolocal.ApplyLater(held) },
 	}
-	drawn := effect[i.dice.IntN(len(effect))]()
+	if operation == transaction {
+		effects = append(effects, dynamolocal.OmitReasons,
+			func() dynamolocal.Effect { return dynamolocal.Cancel() },
+			func() dynamolocal.Effect {
+				return dynamolocal.Fail("TransactionInProgressException", "", http.StatusBadRequest)
+			})
+	}
+	drawn := pick(i.dice, effects...)()
 	w.count("fault: " + drawn.String())
 	return drawn, true
 }
+
+// transaction is the operation that commits the application's writes.
+const transaction = "TransactWriteItems"
 
 // later lets a request that is held back arrive at last, as late as it likes.
 func (w *world) later(i *invocation, operation string, held *dynamolocal.Held) {

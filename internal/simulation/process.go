@@ -49,7 +49,9 @@ type process struct {
 	world *world
 	name  string
 	ahead time.Duration // of its clock
-	serve []function    // the operations, guarded
+	// client is the way to DynamoDB, of the store and of the functions.
+	client *dynamodb.Client
+	serve  []function // the operations, guarded
 
 	mu    sync.Mutex
 	dead  bool
@@ -68,34 +70,40 @@ func (w *world) newProcess(name string, dice *rand.Rand) *process {
 		world: w,
 		name:  name,
 		ahead: pick(dice, -apart/2, apart/2, between(dice, -apart/2, apart/2).Truncate(time.Millisecond)),
+		client: w.db.Client(func(o *dynamodb.Options) {
+			o.HTTPClient = &http.Client{Transport: network{w}}
+		}),
 	}
-	store := p.store(dice)
+	store := clocked{Store: p.store(), ahead: p.ahead}
+	var guarded persistence.Store = store
+	if dice.IntN(2) == 0 {
+		store.Store = persistence.NewCached(store.Store, persistence.CacheLimits{})
+		guarded = clockedCache{store}
+	}
 	for _, op := range w.operations {
 		config := op.config
+		config.OnlyEnlists = op.terms.way == atOnce || op.terms.way == oldAndNew && dice.IntN(2) == 0
 		config.Observe = func(ctx context.Context, e idempotent.Event) {
 			i := invocationOf(ctx)
 			i.event = e.Kind
 			w.count(string(e.Kind))
 			w.say(i.name, "%s", e.Kind)
 		}
-		guard, err := idempotent.New(clocked{Store: store, ahead: p.ahead}, config)
+		guard, err := idempotent.New(guarded, config)
 		if err != nil {
 			panic(err) // scenarios have nothing that is refused
 		}
-		p.serve = append(p.serve, op.guarded.guard(guard, w.function))
+		p.serve = append(p.serve, op.guarded.guard(guard, w.function()))
 	}
 	w.count(processes)
 	w.say(name, "starts, its clock %v ahead", p.ahead)
 	return p
 }
 
-// store makes the process's store: the real one on the real client, perhaps with a
-// cache.
-func (p *process) store(dice *rand.Rand) Store {
+// store makes the process's store: the real one on the real client.
+func (p *process) store() Store {
 	w := p.world
-	var api dynamostore.API = w.db.Client(func(o *dynamodb.Options) {
-		o.HTTPClient = &http.Client{Transport: network{w}}
-	})
+	var api dynamostore.API = p.client
 	if w.flaw.Requests != nil {
 		api = w.flaw.Requests(api)
 	}
@@ -103,14 +111,18 @@ func (p *process) store(dice *rand.Rand) Store {
 	if err != nil {
 		panic(err) // the config has nothing that is refused
 	}
-	var store Store = dynamo
 	if w.flaw.Store != nil {
-		store = w.flaw.Store(store)
+		return w.flaw.Store(dynamo)
 	}
-	if dice.IntN(2) == 0 {
-		store = persistence.NewCached(store, persistence.CacheLimits{})
+	return dynamo
+}
+
+// function is the one that does the business.
+func (w *world) function() function {
+	if w.business == Transfers {
+		return w.transfer
 	}
-	return store
+	return w.fulfil
 }
 
 // guard guards the function.
@@ -189,20 +201,47 @@ type clocked struct {
 	_     [0]func()
 }
 
+// clockedCache is a clocked store that has a cache in front of it.
+type clockedCache struct{ clocked }
+
+// Unwrap returns the store without its cache.
+func (s clockedCache) Unwrap() persistence.Store {
+	return clocked{Store: s.Store.(*persistence.Cached).Unwrap().(Store), ahead: s.ahead}
+}
+
 // Acquire implements [persistence.Store].
 func (s clocked) Acquire(ctx context.Context, c persistence.Claim) (persistence.Record, error) {
-	invocationOf(ctx).owner = c.Owner
+	i := invocationOf(ctx)
+	i.owner, i.leased = c.Owner, true
+	r, err := s.Store.Acquire(ctx, s.shifted(c))
+	return s.seen(ctx, r), err
+}
+
+func (s clocked) shifted(c persistence.Claim) persistence.Claim {
 	c.Now = c.Now.Add(s.ahead)
 	c.LeaseUntil = c.LeaseUntil.Add(s.ahead)
 	c.ExpiresAt = s.expiry(c.ExpiresAt)
-	r, err := s.Store.Acquire(ctx, c)
-	return s.seen(ctx, r), err
+	return c
 }
 
 // Complete implements [persistence.Store].
 func (s clocked) Complete(ctx context.Context, l persistence.Lease, o persistence.Outcome) error {
 	o.ExpiresAt = s.expiry(o.ExpiresAt)
 	return s.Store.Complete(ctx, l, o)
+}
+
+// CompleteWith implements [persistence.Transactor].
+func (s clocked) CompleteWith(ctx context.Context, l persistence.Lease, o persistence.Outcome, writes []persistence.Write) error {
+	o.ExpiresAt = s.expiry(o.ExpiresAt)
+	return s.Store.CompleteWith(ctx, l, o, writes)
+}
+
+// CompleteAtOnce implements [persistence.Transactor].
+func (s clocked) CompleteAtOnce(ctx context.Context, c persistence.Claim, o persistence.Outcome, writes []persistence.Write) (persistence.Record, error) {
+	invocationOf(ctx).owner = c.Owner
+	o.ExpiresAt = s.expiry(o.ExpiresAt)
+	r, err := s.Store.CompleteAtOnce(ctx, s.shifted(c), o, writes)
+	return s.seen(ctx, r), err
 }
 
 // Read implements [persistence.Reader].

@@ -26,6 +26,12 @@ const (
 	// Open says that once the faults have stopped nobody is locked out for longer
 	// than a lease and the allowance.
 	Open Rule = "nobody is locked out"
+	// Conserved says that the accounts always hold what they held in the beginning,
+	// to the unit, that none is overdrawn, and that nothing moves but whole transfers.
+	Conserved Rule = "no money is made or lost"
+	// Applied says that a transfer is applied as often as its records say: once for
+	// each that is completed, or whose step is finished and not undone.
+	Applied Rule = "a transfer is applied as often as is recorded"
 )
 
 // Violation is a rule broken.

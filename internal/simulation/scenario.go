@@ -11,11 +11,23 @@ import (
 	"github.com/ikkai-go/idempotency/persistence"
 )
 
+// Business is what the guarded functions of a simulation do.
+type Business int
+
+const (
+	// Orders have one effect each, outside of DynamoDB: a line in a ledger.
+	Orders Business = iota
+	// Transfers move money between the accounts of a second table, by writes that
+	// commit with the record.
+	Transfers
+)
+
 // scenario is what a seed decides before anything happens.
 type scenario struct {
 	seed         uint64
+	business     Business
 	operations   []operation
-	keys         int // of each operation
+	accounts     []account // of transfers, as they are opened
 	environments int
 	clients      int
 	requests     int // of each client
@@ -36,6 +48,8 @@ type scenario struct {
 type operation struct {
 	config  idempotent.Config
 	guarded guarding
+	orders  []order // one for each key
+	terms   terms   // of transfers
 	// timeout is that of Lambda; 0 is a caller without a deadline.
 	timeout time.Duration
 	// outlives says that nobody kills a process whose invocation has timed out.
@@ -56,11 +70,12 @@ const (
 // are at most so far apart.
 const clockSkew = 800 * time.Millisecond
 
-func newScenario(seed uint64) scenario {
+func newScenario(b Business, seed uint64) scenario {
 	dice := rand.New(rand.NewPCG(seed, 0))
+	keys := pick(dice, 1, 1, 2, 3)
 	s := scenario{
 		seed:           seed,
-		keys:           pick(dice, 1, 1, 2, 3),
+		business:       b,
 		environments:   2 + dice.IntN(3),
 		clients:        4 + dice.IntN(4),
 		requests:       4 + dice.IntN(5),
@@ -74,8 +89,20 @@ func newScenario(seed uint64) scenario {
 	}
 	for i := range pick(dice, 1, 1, 2) {
 		s.operations = append(s.operations, newOperation(dice, fmt.Sprint("operation-", i+1)))
+		s.operations[i].orders = newOrders(keys)
+	}
+	if b == Transfers {
+		s.transfer(dice)
 	}
 	return s
+}
+
+func newOrders(keys int) []order {
+	orders := make([]order, keys)
+	for i := range orders {
+		orders[i] = order{ID: fmt.Sprint("order-", i+1), Amount: 100}
+	}
+	return orders
 }
 
 func newOperation(dice *rand.Rand, name string) operation {
@@ -109,20 +136,15 @@ func (o operation) longestLease() time.Duration {
 	return max(o.config.Lease, o.timeout+clockSkew, o.config.MinLease) + clockSkew
 }
 
-func (s scenario) ids() []string {
-	ids := make([]string, s.keys)
-	for i := range ids {
-		ids[i] = fmt.Sprint("order-", i+1)
-	}
-	return ids
-}
-
 func pick[T any](dice *rand.Rand, choices ...T) T { return choices[dice.IntN(len(choices))] }
 
 // order is the event.
 type order struct {
 	ID     string `json:"id"`
 	Amount int    `json:"amount"`
+	// From and To are the accounts of a transfer.
+	From string `json:"from,omitempty"`
+	To   string `json:"to,omitempty"`
 }
 
 // receipt is the result: which run has had the effect.

@@ -16,6 +16,9 @@ type Report struct {
 	Log        []string
 	Counts     Counts
 	Violations []Violation
+	// Missing is how much of the money is gone at the end; less than 0 if there is
+	// more than there was.
+	Missing int
 	// Lasted is the virtual time that it covers.
 	Lasted time.Duration
 }
@@ -33,17 +36,20 @@ func (r Report) String() string {
 
 // Run runs the simulation of a seed, with a flaw if there is to be one. It seeds
 // the process's cryptographic randomness, so the test must not be parallel.
-func Run(t *testing.T, seed uint64, f Flaw) (report Report) {
+func Run(t *testing.T, b Business, seed uint64, f Flaw) (report Report) {
 	t.Helper()
 	cryptotest.SetGlobalRandom(t, seed)
 	synctest.Test(t, func(t *testing.T) {
 		t.Helper()
-		w, err := newWorld(newScenario(seed), f)
+		w, err := newWorld(newScenario(b, seed), f)
 		if err != nil {
 			t.Fatal(err)
 		}
 		w.pass()
 		report = Report{Seed: seed, Log: w.log, Counts: w.counts, Violations: w.violations, Lasted: time.Since(w.start)}
+		if w.bank != nil {
+			report.Missing = w.bank.missing()
+		}
 	})
 	return report
 }
@@ -84,10 +90,10 @@ func (w *world) quiet(environments []*environment) {
 		longest = max(longest, op.longestLease())
 	}
 	w.sleep(longest + clockSkew)
-	for at := range w.operations {
-		for _, id := range w.ids() {
+	for at, op := range w.operations {
+		for _, o := range op.orders {
 			for _, e := range environments {
-				w.probe(e, at, id)
+				w.probe(e, at, o)
 			}
 		}
 	}

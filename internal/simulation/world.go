@@ -31,6 +31,7 @@ type world struct {
 	ledger     ledger
 	names      map[string]string // of the keys
 	audited    audit
+	bank       *bank // nil without accounts
 }
 
 func newWorld(s scenario, f Flaw) (*world, error) {
@@ -50,11 +51,16 @@ func newWorld(s scenario, f Flaw) (*world, error) {
 		return nil, err
 	}
 	for at, op := range s.operations {
-		for _, id := range s.ids() {
-			w.names[w.key(at, id)] = op.config.Operation + " " + id
+		for _, o := range op.orders {
+			w.names[w.key(at, o.ID)] = op.config.Operation + " " + o.ID
 		}
 	}
 	var err error
+	if len(s.accounts) > 0 {
+		if w.bank, err = w.newBank(); err != nil {
+			return nil, err
+		}
+	}
 	w.table, err = dynamostore.New(w.db.Direct(), config)
 	return w, err
 }
