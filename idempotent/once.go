@@ -1,6 +1,7 @@
 package idempotent
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"errors"
@@ -50,10 +51,15 @@ func (g *Guard) callOnce(ctx context.Context, id identity, run body) (answer *re
 	}
 }
 
-// run runs the function. There is no lease; it has the time that a lease would give.
+// run runs the function. There is no lease; it has the time that a lease would give,
+// and does not start without any: the environment may have been frozen while it looked.
 func (o *once) run(ctx context.Context, run body) error {
-	ctx, cancel := context.WithDeadline(ctx, o.claim.LeaseUntil.Add(-o.guard.config.ClockSkew))
+	until := o.claim.LeaseUntil.Add(-o.guard.config.ClockSkew)
+	ctx, cancel := context.WithDeadline(ctx, until)
 	defer cancel()
+	if ctx.Err() != nil || !wallClock().Before(until) {
+		return &NotStartedError{Key: o.claim.Key, Err: cmp.Or(ctx.Err(), context.DeadlineExceeded)}
+	}
 	c := &calling{Call: Call{Operation: o.guard.config.Operation, Key: o.claim.Key, Attempt: 1}}
 	ctx, o.enlisted = o.guard.withCall(ctx, c)
 	started := time.Now()
