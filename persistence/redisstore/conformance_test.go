@@ -17,20 +17,20 @@ import (
 
 // The store keeps the contract, on a server and on a cluster.
 func TestTheContractIsKept(t *testing.T) {
-	conforms := func(t *testing.T, client redis.UniversalClient) {
+	conforms := func(t *testing.T, client redis.UniversalClient, prefix string) {
 		storetest.Run(t, func(t *testing.T) persistence.Store {
-			return planter{newStore(t, client, redisstore.Config{}), client}
+			return planter{newStore(t, client, redisstore.Config{Prefix: prefix}), client, prefix}
 		})
 	}
-	t.Run("server", func(t *testing.T) { conforms(t, startServer(t).client(t)) })
+	t.Run("server", func(t *testing.T) { conforms(t, startServer(t).client(t), "idempotency:") })
 	t.Run("RESP2", func(t *testing.T) {
-		conforms(t, startServer(t).client(t, func(o *redis.Options) { o.Protocol = 2 }))
+		conforms(t, startServer(t).client(t, func(o *redis.Options) { o.Protocol = 2 }), "idempotency:")
 	})
 	t.Run("cluster", func(t *testing.T) {
-		conforms(t, startServer(t, "--cluster-enabled", "yes").cluster(t))
+		conforms(t, startServer(t, "--cluster-enabled", "yes").cluster(t), "idempotency:")
 	})
-	if client, set := external(t); set {
-		t.Run(urlEnv, func(t *testing.T) { conforms(t, client) })
+	if client, prefix, set := external(t); set {
+		t.Run(urlEnv, func(t *testing.T) { conforms(t, client, prefix) })
 	}
 }
 

@@ -38,11 +38,13 @@ func success(result string) persistence.Outcome {
 	return persistence.Outcome{Status: persistence.StatusCompleted, Result: []byte(result), ExpiresAt: today.Add(time.Hour)}
 }
 
-// lab is a store on a server of its own, and a client to look behind the store.
+// lab is a store on a server of its own, and clients: of the store, and to look
+// behind it.
 type lab struct {
 	*redisstore.Store
 	server *server
 	client *redis.Client
+	behind *redis.Client
 	t      *testing.T
 }
 
@@ -50,7 +52,7 @@ func newLab(t *testing.T, options ...string) lab {
 	t.Helper()
 	s := startServer(t, options...)
 	client := s.client(t, impatient)
-	return lab{newStore(t, client, redisstore.Config{}), s, client, t}
+	return lab{newStore(t, client, redisstore.Config{}), s, client, s.client(t), t}
 }
 
 const recordKey = "idempotency:payment#1"
@@ -85,7 +87,7 @@ func (l lab) ok(err error) {
 // do sends a command past the store.
 func (l lab) do(args ...any) any {
 	l.t.Helper()
-	answer, err := l.client.Do(l.t.Context(), args...).Result()
+	answer, err := l.behind.Do(l.t.Context(), args...).Result()
 	if err != nil {
 		l.t.Fatal(args, err)
 	}

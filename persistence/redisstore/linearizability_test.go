@@ -25,11 +25,11 @@ func linearizable(t *testing.T, hooks ...around) lincheck.Report {
 func TestTheStoreIsLinearizable(t *testing.T) { linearizable(t) }
 
 func TestTheStoreIsLinearizableOnTheExternalServer(t *testing.T) {
-	client, set := external(t)
+	client, prefix, set := external(t)
 	if !set {
 		t.Skip(urlEnv + " is not set")
 	}
-	lincheck.Run(t, newStore(t, client, redisstore.Config{}), lincheck.Options{Histories: 3, Reads: lincheck.FormerOutcome})
+	lincheck.Run(t, newStore(t, client, redisstore.Config{Prefix: prefix}), lincheck.Options{Histories: 3, Reads: lincheck.FormerOutcome})
 }
 
 // everyFifth loses every fifth request, or its reply, by turns; then does what a

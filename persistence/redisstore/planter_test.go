@@ -13,6 +13,7 @@ import (
 type planter struct {
 	*redisstore.Store
 	client redis.UniversalClient
+	prefix string
 }
 
 // Plant implements storetest.Planter.
@@ -39,7 +40,7 @@ func (p planter) Plant(ctx context.Context, r persistence.Record) error {
 	for name, output := range r.Steps {
 		fields["step:"+name] = output
 	}
-	key := "idempotency:" + r.Key
+	key := p.prefix + r.Key
 	_, err := p.client.TxPipelined(ctx, func(tx redis.Pipeliner) error {
 		tx.Del(ctx, key)
 		tx.HSet(ctx, key, fields)

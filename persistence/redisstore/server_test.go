@@ -2,6 +2,8 @@ package redisstore_test
 
 import (
 	"bufio"
+	"context"
+	"crypto/rand"
 	"fmt"
 	"net"
 	"os"
@@ -148,21 +150,29 @@ func (s *server) cluster(t *testing.T) *redis.ClusterClient {
 // urlEnv names the server that the suites run against as well.
 const urlEnv = "REDIS_URL"
 
-// external returns a client of that server.
-func external(t *testing.T) (*redis.Client, bool) {
+// external returns a client of that server, and a prefix for keys that are removed
+// when the test ends.
+func external(t *testing.T) (client *redis.Client, prefix string, set bool) {
 	t.Helper()
 	url := os.Getenv(urlEnv)
 	if url == "" {
-		return nil, false
+		return nil, "", false
 	}
 	o, err := redis.ParseURL(url)
 	if err != nil {
 		t.Fatal(err)
 	}
 	o.ContextTimeoutEnabled = true
-	client := redis.NewClient(o)
-	t.Cleanup(func() { client.Close() })
-	return client, true
+	client = redis.NewClient(o)
+	prefix = "idempotency-" + rand.Text() + ":"
+	t.Cleanup(func() {
+		ctx := context.Background() // the test's is over
+		for left := client.Scan(ctx, 0, prefix+"*", 1000).Iterator(); left.Next(ctx); {
+			client.Del(ctx, left.Val())
+		}
+		client.Close()
+	})
+	return client, prefix, true
 }
 
 func newStore(t *testing.T, client redisstore.Client, config redisstore.Config) *redisstore.Store {

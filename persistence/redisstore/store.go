@@ -43,9 +43,8 @@ func New(client Client, config Config) (*Store, error) {
 	return &Store{client: client, config: config}, nil
 }
 
-// maxRounds bounds how often an acquire starts over because the record changed
-// between two of its requests. Every round lost is a round that somebody else
-// has won.
+// maxRounds bounds how often an acquire writes because the record changed between
+// two of its requests. Every round lost is a round that somebody else has won.
 const maxRounds = 8
 
 // Acquire implements [persistence.Store].
@@ -54,19 +53,19 @@ func (s *Store) Acquire(ctx context.Context, c persistence.Claim) (persistence.R
 		return persistence.Record{}, err
 	}
 	var found fields // what is known to be there: nothing yet
-	for range maxRounds {
+	for round := 0; ; round++ {
 		record, verdict, err := judge(c, found)
-		if err != nil {
-			return persistence.Record{}, fault("acquire", err)
-		}
 		seen := found
-		switch verdict {
-		case persistence.Vacant:
-			found, err = s.acquire(ctx, replace, seen, c.Fresh())
-		case persistence.Stale:
-			found, err = s.acquire(ctx, takeOver, seen, c.TakeOver(record))
-		default:
+		switch {
+		case err != nil:
+		case verdict != persistence.Vacant && verdict != persistence.Stale:
 			return record, nil
+		case round == maxRounds:
+			err = errContended
+		case verdict == persistence.Vacant:
+			found, err = s.acquire(ctx, replace, seen, c.Fresh())
+		default:
+			found, err = s.acquire(ctx, takeOver, seen, c.TakeOver(record))
 		}
 		if err == nil && len(seen) == 0 && len(found) == 0 {
 			err = errSwept
@@ -75,7 +74,6 @@ func (s *Store) Acquire(ctx context.Context, c persistence.Claim) (persistence.R
 			return persistence.Record{}, fault("acquire", err)
 		}
 	}
-	return persistence.Record{}, fault("acquire", errContended)
 }
 
 // judge decides about the fields that were found under the claim's key.

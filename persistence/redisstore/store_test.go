@@ -197,6 +197,19 @@ func TestAClaimFromThePastIsRefused(t *testing.T) {
 	}
 }
 
+// afterTheFirst sends a command after the first request of the store.
+func (l lab) afterTheFirst(command ...any) {
+	sent := false
+	l.client.AddHook(around(func(ctx context.Context, cmd redis.Cmder, send redis.ProcessHook) error {
+		err := send(ctx, cmd)
+		if !sent {
+			sent = true
+			l.do(command...)
+		}
+		return err
+	}))
+}
+
 // The record that was seen may have changed before the write arrives. The claim is
 // then decided by what is there.
 func TestARecordThatChangesBeforeItIsTakenIsJudgedAnew(t *testing.T) {
@@ -215,15 +228,7 @@ func TestARecordThatChangesBeforeItIsTakenIsJudgedAnew(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			l := newLab(t)
 			l.acquires(claim("first"))
-			changed := false
-			l.client.AddHook(around(func(ctx context.Context, cmd redis.Cmder, send redis.ProcessHook) error {
-				err := send(ctx, cmd)
-				if !changed {
-					changed = true
-					l.do(test.change...)
-				}
-				return err
-			}))
+			l.afterTheFirst(test.change...)
 			r, err := l.Acquire(t.Context(), at(claim("second"), today.Add(2*time.Minute)))
 			if err != nil || r.Owner != test.owner || r.Attempt != test.attempt {
 				t.Errorf("got %+v, %v", r, err)
@@ -240,15 +245,7 @@ func TestARecordThatVanishesBeforeItIsTakenIsMadeAnew(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			l := newLab(t)
 			l.acquires(claim("first"))
-			removed := false
-			l.client.AddHook(around(func(ctx context.Context, cmd redis.Cmder, send redis.ProcessHook) error {
-				err := send(ctx, cmd)
-				if !removed {
-					removed = true
-					l.do("DEL", recordKey)
-				}
-				return err
-			}))
+			l.afterTheFirst("DEL", recordKey)
 			r, err := l.Acquire(t.Context(), at(claim("second"), today.Add(after)))
 			if err != nil || r.Owner != "second" || r.Attempt != 1 {
 				t.Errorf("got %+v, %v", r, err)
@@ -257,21 +254,37 @@ func TestARecordThatVanishesBeforeItIsTakenIsMadeAnew(t *testing.T) {
 	}
 }
 
-func TestAnAcquireThatNeverWinsGivesUp(t *testing.T) {
-	l := newLab(t)
-	l.acquires(claim("first"))
-	rounds := 0
+// disturb lets somebody else take the record before each of the first so many
+// requests of the store.
+func (l lab) disturb(most int) (rounds *int) {
+	rounds = new(int)
 	l.client.AddHook(around(func(ctx context.Context, cmd redis.Cmder, send redis.ProcessHook) error {
-		if cmd.Name() == "evalsha" {
-			rounds++
-			l.do("HSET", recordKey, "owner", fmt.Sprint("somebody ", rounds))
+		if *rounds++; *rounds <= most {
+			l.do("HSET", recordKey, "owner", fmt.Sprint("somebody ", *rounds))
 		}
 		return send(ctx, cmd)
 	}))
+	return rounds
+}
+
+func TestAnAcquireThatNeverWinsGivesUp(t *testing.T) {
+	l := newLab(t)
+	l.acquires(claim("first"))
+	rounds := l.disturb(100)
 	_, err := l.Acquire(t.Context(), at(claim("second"), today.Add(2*time.Minute)))
 	fails(t, err, true)
-	if rounds != 8 {
-		t.Errorf("%d rounds", rounds)
+	if *rounds != 8 {
+		t.Errorf("%d rounds", *rounds)
+	}
+}
+
+func TestAnAcquireThatWinsAtLastHasWon(t *testing.T) {
+	l := newLab(t)
+	l.acquires(claim("first"))
+	rounds := l.disturb(7)
+	l.acquires(at(claim("second"), today.Add(2*time.Minute)))
+	if *rounds != 8 {
+		t.Errorf("%d rounds", *rounds)
 	}
 }
 
