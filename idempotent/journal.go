@@ -256,7 +256,10 @@ func (j *journal) reconcile(ctx context.Context, s *step) (happened bool, err er
 	if happened, err = s.reconcile(ctx); err != nil {
 		return false, &OutcomeUnknownError{Key: j.lease.Key, Err: err}
 	}
-	return happened, nil
+	if !happened {
+		err = j.ready(ctx) // finding out took its time
+	}
+	return happened, err
 }
 
 // start records that a step that must run at most once is about to.

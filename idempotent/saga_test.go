@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/ikkai-go/idempotency/idempotent"
 	"github.com/ikkai-go/idempotency/persistence"
@@ -245,7 +246,8 @@ type bank struct {
 	interrupted bool
 	happened    bool
 	unknown     error
-	blind       bool // it has no way to find out
+	blind       bool          // it has no way to find out
+	finds       time.Duration // how long that takes
 }
 
 func (b *bank) pay(ctx context.Context) (string, error) {
@@ -256,6 +258,7 @@ func (b *bank) pay(ctx context.Context) (string, error) {
 				return "", false, errors.New("no token to ask with")
 			}
 			b.note("reconcile")
+			time.Sleep(b.finds)
 			return "found", b.happened, b.unknown
 		}
 	}
@@ -295,5 +298,21 @@ func TestAStepThatMustRunAtMostOnceIsReconciled(t *testing.T) {
 				test.later.wants(t, test.done...)
 			})
 		}
+	})
+}
+
+// Meanwhile the next owner may have found out the same, and have run the step.
+func TestAnAnswerThatOutlastsTheLeaseStartsNothing(t *testing.T) {
+	inVirtualTime(t, func(t *testing.T, store persistence.Store) {
+		guard := newTestGuard(t, store, idempotent.Config{Steps: []string{"pay"}, Lease: 30 * time.Second})
+		first := bank{interrupted: true}
+		if _, err := idempotent.Do(t.Context(), guard, "k", first.pay); !errors.Is(err, errBroken) {
+			t.Fatal(err)
+		}
+		late := bank{finds: time.Minute}
+		if _, err := idempotent.Do(t.Context(), guard, "k", late.pay); !errors.Is(err, idempotent.ErrNotStarted) {
+			t.Errorf("error %v", err)
+		}
+		late.wants(t, "reconcile")
 	})
 }
