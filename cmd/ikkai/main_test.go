@@ -19,6 +19,7 @@ func TestCalledWrongly(t *testing.T) {
 		{"asking for help", []string{"--help"}, 0, "usage: ikkai", ""},
 		{"asking for help with a command", []string{"demo", "--help"}, 0, "", "-no-color"},
 		{"asking for help with another command", []string{"bench-cold", "--help"}, 0, "", "-rounds"},
+		{"for a payroll that nobody is on", []string{"payroll", "-employees=0", "-month=2026-11"}, 0, "0 employees are paid for 2026-11", ""},
 		{"with an unknown flag", []string{"demo", "--colour"}, 2, "", "-colour"},
 		{"with an argument too many", []string{"bench", "fast"}, 2, "", `takes no argument "fast"`},
 	}
