@@ -204,9 +204,10 @@ type clocked struct {
 // clockedCache is a clocked store that has a cache in front of it.
 type clockedCache struct{ clocked }
 
-// Unwrap returns the store without its cache.
-func (s clockedCache) Unwrap() persistence.Store {
-	return clocked{Store: s.Store.(*persistence.Cached).Unwrap().(Store), ahead: s.ahead}
+// Refresh implements [persistence.Refresher].
+func (s clockedCache) Refresh(ctx context.Context, key string) (persistence.Record, bool, error) {
+	r, found, err := s.Store.(persistence.Refresher).Refresh(ctx, key)
+	return s.seen(ctx, r), found, err
 }
 
 // Acquire implements [persistence.Store].
