@@ -134,15 +134,17 @@ func (b *bank) mustBeApplied(i *invocation) {
 }
 
 // mustBeShort checks, once all is quiet, a refusal for want of money and the record
-// that it leaves: none, or one of a transfer that can't be undone yet.
+// that it leaves: none, or one of a transfer that can't be undone yet, or one whose
+// lease was over before and that a run at once does not take over.
 func (b *bank) mustBeShort(refused *shortError, name string, left persistence.Record) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if has := b.balances[refused.account]; has >= refused.needs {
 		b.world.broken(Open, "%s is refused: %v, which has %d", name, refused, has)
 	}
-	vacant := left.Status == "" || left.Expired(time.Now().Add(clockSkew))
-	if !vacant && left.Status != persistence.StatusPartial {
+	now := time.Now().Add(clockSkew)
+	finished := left.Status.Finished() && !left.Expired(now)
+	if finished || left.LeaseLive(now) {
 		b.world.broken(Bounded, "%s is refused, and its record is left %s", name, show(left))
 	}
 }
