@@ -1,0 +1,29 @@
+package persistence_test
+
+import (
+	"testing"
+	"unicode/utf8"
+
+	"github.com/ikkai-go/idempotency/persistence"
+)
+
+func TestAnEnvelopeGivesBackWhatWasPutIn(t *testing.T) {
+	for _, content := range []string{"", "paid", "\n", "\n\n", "\xffikkai:sealed/1\nwithin"} {
+		envelope := persistence.Envelope("sealed/1", []byte(content))
+		form, got, ok := persistence.OpenEnvelope(envelope)
+		if !ok || form != "sealed/1" || string(got) != content {
+			t.Errorf("%q: got %q in the form %q, %t", content, got, form, ok)
+		}
+		if utf8.Valid(envelope) {
+			t.Errorf("%q could be JSON", envelope)
+		}
+	}
+}
+
+func TestOtherValuesAreNoEnvelopes(t *testing.T) {
+	for _, value := range []string{"", "paid", `{"a":"\n"}`, "\xff", "\xffikkai:", "\xffikkai:sealed/1", "\xff\n", "ikkai:sealed/1\n"} {
+		if form, content, ok := persistence.OpenEnvelope([]byte(value)); ok {
+			t.Errorf("%q: took it for %q in the form %q", value, content, form)
+		}
+	}
+}

@@ -1,0 +1,118 @@
+package persistence
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+)
+
+// Front is a store in front of another one that passes everything on to it. A store
+// that changes what goes through it embeds one and overrides what it changes, and so
+// keeps the abilities of the store behind. Where that one lacks an ability, its
+// methods fail with an error that wraps [errors.ErrUnsupported].
+//
+// Safe for concurrent use if the store behind it is, as every store must be.
+type Front struct{ behind Store }
+
+// NewFront returns a front of a store.
+func NewFront(behind Store) Front { return Front{behind} }
+
+var (
+	_ Store        = Front{}
+	_ Reader       = Front{}
+	_ Refresher    = Front{}
+	_ Checkpointer = Front{}
+	_ Sizer        = Front{}
+	_ Transactor   = Front{}
+)
+
+// Unwrap returns the store behind: the abilities are its own.
+func (f Front) Unwrap() Store { return f.behind }
+
+// Acquire implements [Store].
+func (f Front) Acquire(ctx context.Context, c Claim) (Record, error) {
+	return f.behind.Acquire(ctx, c)
+}
+
+// Complete implements [Store].
+func (f Front) Complete(ctx context.Context, l Lease, o Outcome) error {
+	return f.behind.Complete(ctx, l, o)
+}
+
+// Release implements [Store].
+func (f Front) Release(ctx context.Context, l Lease) error { return f.behind.Release(ctx, l) }
+
+// Read implements [Reader].
+func (f Front) Read(ctx context.Context, key string) (Record, bool, error) {
+	store, ok := f.behind.(Reader)
+	if !ok {
+		return Record{}, false, f.unsupported("reading")
+	}
+	return store.Read(ctx, key)
+}
+
+// Refresh implements [Refresher]. Of a store that remembers nothing it is Read.
+func (f Front) Refresh(ctx context.Context, key string) (Record, bool, error) {
+	if store, ok := f.behind.(Refresher); ok {
+		return store.Refresh(ctx, key)
+	}
+	return f.Read(ctx, key)
+}
+
+// Checkpoint implements [Checkpointer].
+func (f Front) Checkpoint(ctx context.Context, l Lease, step string, output []byte) error {
+	store, ok := f.behind.(Checkpointer)
+	if !ok {
+		return f.unsupported("checkpoints")
+	}
+	return store.Checkpoint(ctx, l, step, output)
+}
+
+// Room implements [Sizer]. A store that is none has room for everything.
+func (f Front) Room(l Lease) int {
+	if store, ok := f.behind.(Sizer); ok {
+		return store.Room(l)
+	}
+	return math.MaxInt
+}
+
+// CompleteWith implements [Transactor].
+func (f Front) CompleteWith(ctx context.Context, l Lease, o Outcome, writes []Write) error {
+	store, ok := f.behind.(Transactor)
+	if !ok {
+		return f.unsupported("transactions")
+	}
+	return store.CompleteWith(ctx, l, o, writes)
+}
+
+// CheckpointWith implements [Transactor].
+func (f Front) CheckpointWith(ctx context.Context, l Lease, step string, output []byte, writes []Write) error {
+	store, ok := f.behind.(Transactor)
+	if !ok {
+		return f.unsupported("transactions")
+	}
+	return store.CheckpointWith(ctx, l, step, output, writes)
+}
+
+// CompleteAtOnce implements [Transactor].
+func (f Front) CompleteAtOnce(ctx context.Context, c Claim, o Outcome, writes []Write) (Record, error) {
+	store, ok := f.behind.(Transactor)
+	if !ok {
+		return Record{}, f.unsupported("transactions")
+	}
+	return store.CompleteAtOnce(ctx, c, o, writes)
+}
+
+// Commit implements [Transactor].
+func (f Front) Commit(ctx context.Context, writes []Write) error {
+	store, ok := f.behind.(Transactor)
+	if !ok {
+		return f.unsupported("transactions")
+	}
+	return store.Commit(ctx, writes)
+}
+
+func (f Front) unsupported(what string) error {
+	return fmt.Errorf("persistence: %T has no %s: %w", f.behind, what, errors.ErrUnsupported)
+}
