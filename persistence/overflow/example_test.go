@@ -1,0 +1,48 @@
+package overflow_test
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/ikkai-go/idempotency/idempotent"
+	"github.com/ikkai-go/idempotency/internal/dynamolocal"
+	"github.com/ikkai-go/idempotency/persistence"
+	"github.com/ikkai-go/idempotency/persistence/dynamostore"
+	"github.com/ikkai-go/idempotency/persistence/overflow"
+)
+
+// In a function, client is dynamodb.NewFromConfig(cfg), and the blobs are those of
+// s3overflow.New.
+func ExampleNew() {
+	ctx := context.Background()
+	client, blobs := dynamolocal.New().Client(), newShelf()
+	if err := dynamostore.CreateTable(ctx, client, dynamostore.Config{Table: "idempotency"}); err != nil {
+		panic(err)
+	}
+	table, err := dynamostore.New(client, dynamostore.Config{Table: "idempotency"})
+	if err != nil {
+		panic(err)
+	}
+	store, err := overflow.New(table, blobs, overflow.Config{})
+	if err != nil {
+		panic(err)
+	}
+	guard, err := idempotent.New(persistence.NewCached(store, persistence.CacheLimits{}), idempotent.Config{Operation: "report"})
+	if err != nil {
+		panic(err)
+	}
+	write := idempotent.Func(guard, func(_ context.Context, month string) (string, error) {
+		fmt.Println("writing the report of", month)
+		return pages, nil
+	})
+	for range 2 {
+		report, err := write(ctx, "March")
+		fmt.Println(len(report), err)
+	}
+	fmt.Println(len(blobs.blobs), "blob")
+	// Output:
+	// writing the report of March
+	// 460800 <nil>
+	// 460800 <nil>
+	// 1 blob
+}
