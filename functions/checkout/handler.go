@@ -109,6 +109,12 @@ func (h *handler) reserve(ctx context.Context, o order) (r reservation, err erro
 	return r, err
 }
 
+// DeclinedError says that the provider has refused a charge for good. The record tells
+// it by its name.
+type DeclinedError struct{ Reason string }
+
+func (e *DeclinedError) Error() string { return "the payment was declined: " + e.Reason }
+
 // charge takes the money. A run that dies in here is followed by one that charges
 // again, under the same key, by which the provider recognises it. With a provider that
 // knows no keys the step would have to be AtMostOnce instead, for one write more and,
@@ -121,9 +127,9 @@ func (h *handler) charge(ctx context.Context, o order, amount int64) (id string,
 		})
 		switch {
 		case errors.Is(err, simulated.ErrRefused):
-			return "", idempotent.Permanent(errors.New("the payment was declined: insufficient funds"))
+			return "", idempotent.Permanent(&DeclinedError{Reason: "insufficient funds"})
 		case errors.Is(err, simulated.ErrOtherRequest):
-			return "", idempotent.Permanent(errors.New("the payment was declined: the key was used before, for another one"))
+			return "", idempotent.Permanent(&DeclinedError{Reason: "the key was used before, for another one"})
 		}
 		return id, err
 	})
