@@ -33,13 +33,15 @@ type stored struct {
 // stored decides in which form a record's result is kept: compressed if the
 // config says so and the item then takes fewer write units. An item that does not
 // fit into DynamoDB takes more units than any that does.
-func (s *schema) stored(r persistence.Record) stored {
+func (s *schema) stored(r persistence.Record) (stored, error) {
 	size := s.size(r)
 	switch {
 	case r.ResultOmitted:
-		return stored{encoding: encodingOmitted, size: size}
+		return stored{encoding: encodingOmitted, size: size}, nil
 	case !r.Status.Finished():
-		return stored{size: size}
+		return stored{size: size}, nil
+	case s.format != nil:
+		return s.storedAs(s.format, r, size)
 	}
 	if s.compress && size > writeUnit && len(r.Result) <= maxExpanded {
 		rest := size - len(r.Result) + len(s.attr.ResultEncoding) + len(encodingGzip)
@@ -49,10 +51,10 @@ func (s *schema) stored(r persistence.Record) stored {
 				result:   &types.AttributeValueMemberB{Value: packed},
 				encoding: encodingGzip,
 				size:     rest + len(packed),
-			}
+			}, nil
 		}
 	}
-	return stored{result: content(r.Result), size: size}
+	return stored{result: content(r.Result), size: size}, nil
 }
 
 // compressors are kept because each takes the better part of a megabyte.

@@ -37,6 +37,10 @@ type Config struct {
 	// module from before it refuse them as [persistence.ErrUnreadable]: have all
 	// environments on a version that knows it before switching it on.
 	Compress bool
+
+	// Format, if set, is that of another toolkit which uses the same table. Defaults to
+	// this package's own.
+	Format *Format
 }
 
 // Attributes are the names of a record's attributes; empty fields take their
@@ -121,17 +125,23 @@ func (c Config) check() error {
 		faults = append(faults, fmt.Errorf("%w: RequestTimeout is %v", ErrConfig, c.RequestTimeout))
 	}
 	fieldOf := make(map[string]string)
+	if c.Format != nil {
+		if err := c.Format.check(c); err != nil {
+			faults = append(faults, err)
+		}
+		fieldOf[c.Format.SettledBy] = "Format.SettledBy"
+	}
 	names := reflect.ValueOf(c.Attributes)
 	for i := range names.NumField() {
 		field, name := names.Type().Field(i).Name, names.Field(i).String()
 		switch other, taken := fieldOf[name]; {
 		case name == "":
 		case taken:
-			faults = append(faults, fmt.Errorf("%w: Attributes.%s and Attributes.%s are both %q", ErrConfig, other, field, name))
+			faults = append(faults, fmt.Errorf("%w: %s and Attributes.%s are both %q", ErrConfig, other, field, name))
 		case len(name) > maxAttributeName:
 			faults = append(faults, fmt.Errorf("%w: Attributes.%s has %d bytes, the limit is %d", ErrConfig, field, len(name), maxAttributeName))
 		default:
-			fieldOf[name] = field
+			fieldOf[name] = "Attributes." + field
 		}
 	}
 	return errors.Join(faults...)

@@ -23,7 +23,6 @@ const (
 
 // Values that are the same in every request. The SDK only reads what it sends.
 var (
-	processing     = text(string(persistence.StatusProcessing))
 	currentVersion = number(version)
 )
 
@@ -31,6 +30,8 @@ var (
 type schema struct {
 	attr      Attributes
 	compress  bool
+	format    *Format              // of others; nil for this package's own
+	running   types.AttributeValue // the status of a run under way
 	partition types.AttributeValue // of a composite table
 	nameOf    map[string]string    // placeholder to attribute name
 	ofVacant  map[string]string    // the names in the condition vacant
@@ -38,7 +39,7 @@ type schema struct {
 
 func newSchema(c Config) schema {
 	a := c.Attributes
-	s := schema{attr: a, compress: c.Compress, nameOf: map[string]string{
+	s := schema{attr: a, compress: c.Compress, format: c.Format, running: text(string(persistence.StatusProcessing)), nameOf: map[string]string{
 		phKey:         a.Key,
 		phStatus:      a.Status,
 		phOwner:       a.Owner,
@@ -51,6 +52,10 @@ func newSchema(c Config) schema {
 		phAttempt:     a.Attempt,
 	}}
 	s.ofVacant = s.names(phKey, phExpire, phLease)
+	if c.Format != nil {
+		s.running = text(c.Format.InProgress)
+		s.nameOf[phSettledBy] = c.Format.SettledBy
+	}
 	if a.SortKey != "" {
 		s.partition = text(c.PartitionValue)
 	}
@@ -88,10 +93,13 @@ func (s *schema) encode(r persistence.Record, content stored) item {
 	i := s.key(r.Key)
 	i[s.attr.Owner] = text(r.Owner)
 	if r.Status == persistence.StatusProcessing {
-		i[s.attr.Status] = processing
+		i[s.attr.Status] = s.running
 		i[s.attr.LeaseUntil] = number(millis(r.LeaseUntil))
 	} else {
 		i[s.attr.Status] = text(string(r.Status))
+		if s.format != nil {
+			i[s.format.SettledBy] = text(r.Owner)
+		}
 	}
 	if content.encoding != "" {
 		i[s.attr.ResultEncoding] = text(content.encoding)
@@ -99,7 +107,7 @@ func (s *schema) encode(r persistence.Record, content stored) item {
 	if content.result != nil {
 		i[s.attr.Result] = content.result
 	}
-	i[s.attr.ExpireAt] = number(seconds(r.ExpiresAt))
+	i[s.attr.ExpireAt] = number(s.seconds(r.ExpiresAt))
 	i[s.attr.Attempt] = number(int64(r.Attempt))
 	i[s.attr.Version] = currentVersion
 	if r.Fingerprint != "" {
@@ -165,8 +173,24 @@ func (s *schema) isOf(i item, l persistence.Lease) bool {
 	return s.owner(i) == l.Owner && s.status(i) == persistence.StatusProcessing
 }
 
+// settledBy tells whether an owner has finished the record of an item.
+func (s *schema) settledBy(i item, owner string) bool {
+	if !s.status(i).Finished() {
+		return false
+	}
+	if s.format != nil {
+		return textOf(i[s.format.SettledBy]) == owner
+	}
+	return s.owner(i) == owner
+}
+
+// attempt returns the acquisitions of an item's record so far. Others don't count
+// theirs.
 func (s *schema) attempt(i item) int {
-	n, _ := numberOf(i[s.attr.Attempt])
+	n, counted := numberOf(i[s.attr.Attempt])
+	if !counted && s.format != nil {
+		return 1
+	}
 	return int(max(0, min(n, math.MaxInt32)))
 }
 
@@ -181,6 +205,10 @@ func (s *schema) result(i item) (result []byte, omitted bool, err error) {
 		return nil, false, fmt.Errorf("the result has the encoding %q", encoding)
 	}
 	value, exists := i[s.attr.Result]
+	if s.format != nil {
+		result, err = s.format.Decode(value)
+		return result, false, err
+	}
 	if !exists {
 		return nil, true, nil
 	}
@@ -234,7 +262,7 @@ func (s *schema) size(r persistence.Record) int {
 	n := len(s.attr.Key) + len(r.Key) +
 		len(s.attr.Status) + len(r.Status) +
 		len(s.attr.Owner) + len(r.Owner) +
-		len(s.attr.ExpireAt) + sizeOf(seconds(r.ExpiresAt)) +
+		len(s.attr.ExpireAt) + sizeOf(s.seconds(r.ExpiresAt)) +
 		len(s.attr.Attempt) + sizeOf(int64(max(r.Attempt, 1))) +
 		len(s.attr.Version) + sizeOf(version)
 	if partition, composite := s.partition.(*types.AttributeValueMemberS); composite {
@@ -242,6 +270,8 @@ func (s *schema) size(r persistence.Record) int {
 	}
 	if r.Status == persistence.StatusProcessing {
 		n += len(s.attr.LeaseUntil) + sizeOf(millis(r.LeaseUntil))
+	} else if s.format != nil {
+		n += len(s.attr.LeaseUntil) + sizeOf(math.MaxInt64) + len(s.format.SettledBy) + len(r.Owner)
 	}
 	if r.Fingerprint != "" {
 		n += len(s.attr.Fingerprint) + len(r.Fingerprint)
@@ -281,12 +311,16 @@ func sizeOf(n int64) int {
 	return size
 }
 
-// millis and seconds round up, so that a lease or a record never ends early.
+// millis and seconds round up, so that a lease or a record never ends early; seconds
+// as a format of others has it.
 func millis(t time.Time) int64 {
 	return t.Add(time.Millisecond - 1).UnixMilli()
 }
 
-func seconds(t time.Time) int64 {
+func (s *schema) seconds(t time.Time) int64 {
+	if s.format != nil {
+		return s.format.Expiry(t)
+	}
 	return t.Add(time.Second - 1).Unix()
 }
 

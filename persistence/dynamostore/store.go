@@ -130,7 +130,10 @@ func (s *Store) completeWith(ctx context.Context, l persistence.Lease, o persist
 	if err := errors.Join(l.Check(), o.Check()); err != nil {
 		return err
 	}
-	finished := s.schema.stored(o.Of(l))
+	finished, err := s.schema.stored(o.Of(l))
+	if err != nil {
+		return err
+	}
 	if finished.size > maxItem {
 		return persistence.ErrTooLarge
 	}
@@ -140,7 +143,7 @@ func (s *Store) completeWith(ctx context.Context, l persistence.Lease, o persist
 	if err != nil {
 		return fault("complete", err)
 	}
-	if applied || s.schema.owner(found) == l.Owner && s.schema.status(found).Finished() {
+	if applied || s.schema.settledBy(found, l.Owner) {
 		return nil
 	}
 	return persistence.ErrLeaseLost

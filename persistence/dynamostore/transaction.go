@@ -45,7 +45,10 @@ func (s *Store) CompleteAtOnce(ctx context.Context, c persistence.Claim, o persi
 	}
 	finished := o.Of(c.Fresh().Lease())
 	finished.Attempt = 1
-	content := s.schema.stored(finished)
+	content, err := s.schema.stored(finished)
+	if err != nil {
+		return persistence.Record{}, err
+	}
 	if content.size > maxItem {
 		return persistence.Record{}, persistence.ErrTooLarge
 	}

@@ -77,6 +77,7 @@ const (
 	phSteps       = "#t"
 	phAttempt     = "#a"
 	phStep        = "#n"
+	phSettledBy   = "#b"
 )
 
 // vacant is true of a missing record and of an expired one whose lease is over:
@@ -111,10 +112,10 @@ func (s *Store) takeOver(c persistence.Claim, seen item) conditional {
 	u.unchanged(phOwner, seen)
 	u.unchanged(phStatus, seen)
 	u.unchanged(phLease, seen)
-	u.set(phStatus, ":processing", processing)
+	u.set(phStatus, ":processing", s.schema.running)
 	u.set(phOwner, ":owner", text(c.Owner))
 	u.set(phLease, ":lease", number(millis(c.LeaseUntil)))
-	u.set(phExpire, ":expire", number(seconds(c.ExpiresAt)))
+	u.set(phExpire, ":expire", number(s.schema.seconds(c.ExpiresAt)))
 	u.set(phAttempt, ":attempt", number(int64(s.schema.attempt(seen)+1)))
 	if c.Fingerprint != "" {
 		u.set(phFingerprint, ":fingerprint", text(c.Fingerprint))
@@ -130,14 +131,18 @@ func (s *Store) takeOver(c persistence.Claim, seen item) conditional {
 func (s *Store) complete(l persistence.Lease, o persistence.Outcome, finished stored) conditional {
 	u := s.mine(l)
 	u.set(phStatus, ":status", text(string(o.Status)))
-	u.set(phExpire, ":expire", number(seconds(o.ExpiresAt)))
+	u.set(phExpire, ":expire", number(s.schema.seconds(o.ExpiresAt)))
 	if finished.encoding != "" {
 		u.set(phEncoding, ":encoding", text(finished.encoding))
 	}
 	if finished.result != nil {
 		u.set(phResult, ":result", finished.result)
 	}
-	u.remove(phLease)
+	if s.schema.format != nil {
+		u.set(phSettledBy, ":owner", text(l.Owner)) // the lease stays, as they leave it
+	} else {
+		u.remove(phLease)
+	}
 	w := u.of(s, l.Key)
 	w.holds = func(found item) bool { return s.schema.isOf(found, l) }
 	return w
@@ -213,7 +218,7 @@ func (s *Store) mine(l persistence.Lease) *update {
 	u.used = append(u.used, phOwner, phStatus)
 	u.conditions = append(u.conditions, mine)
 	u.values[":owner"] = text(l.Owner)
-	u.values[":processing"] = processing
+	u.values[":processing"] = s.schema.running
 	return u
 }
 
