@@ -1,7 +1,9 @@
 package idempotent
 
 import (
+	"cmp"
 	"context"
+	"crypto/rand"
 	"errors"
 	"fmt"
 	"maps"
@@ -45,12 +47,14 @@ func (g *Guard) newJournal(r persistence.Record, until time.Time) (*journal, err
 }
 
 // unrecordedJournal is the journal of a run without a record: its steps run
-// unprotected, and are undone from memory.
-func (g *Guard) unrecordedJournal() *journal {
+// unprotected, and are undone from memory. Their tokens are made of the key where it
+// is known; else of a random one, which no other request shares.
+func (g *Guard) unrecordedJournal(key string) *journal {
 	if len(g.config.Steps) == 0 {
 		return nil
 	}
 	j := &journal{guard: g, history: history{steps: make(map[string]*stepState)}}
+	j.lease.Key = cmp.Or(key, rand.Text())
 	j.quiet.L = &j.mu
 	return j
 }
@@ -155,7 +159,7 @@ func (j *journal) recall(ctx context.Context, state *stepState) error {
 	s, stored := state.call, state.finished
 	if state.unrecorded {
 		if err := j.record(ctx, state, stored, nil); err != nil {
-			return &StepError{Key: j.lease.Key, Step: s.name, Executed: true, Err: err}
+			return &StepError{Key: j.call.Key, Step: s.name, Executed: true, Err: err}
 		}
 	}
 	switch {
@@ -286,7 +290,7 @@ func (j *journal) finish(ctx context.Context, state *stepState, done entry, enli
 		return refused.Err // what the step is made of has not happened
 	}
 	if err != nil {
-		return &StepError{Key: j.lease.Key, Step: state.name, Executed: !errors.Is(err, persistence.ErrInvalid), Err: err}
+		return &StepError{Key: j.call.Key, Step: state.name, Executed: !errors.Is(err, persistence.ErrInvalid), Err: err}
 	}
 	j.arrived(state)
 	return nil
@@ -428,7 +432,7 @@ func (j *journal) fits() error {
 }
 
 func (j *journal) refuse(s *step, err error) error {
-	return &StepError{Key: j.lease.Key, Step: s.name, Err: err}
+	return &StepError{Key: j.call.Key, Step: s.name, Err: err}
 }
 
 func (j *journal) report(ctx context.Context, e Event) {

@@ -138,7 +138,7 @@ func (j *journal) undoStep(ctx context.Context, state *stepState) error {
 	case err != nil:
 		return err
 	case s == nil:
-		return &StepError{Key: j.lease.Key, Step: state.name, Err: fmt.Errorf("%w: it has to be undone, and the function did not get to it", ErrStepMisuse)}
+		return &StepError{Key: j.call.Key, Step: state.name, Err: fmt.Errorf("%w: it has to be undone, and the function did not get to it", ErrStepMisuse)}
 	case s.compensate == nil:
 		return j.refuse(s, fmt.Errorf("%w: it has to be undone, and has no Compensate any more", ErrStepMisuse))
 	}
@@ -166,7 +166,7 @@ func (j *journal) undoStep(ctx context.Context, state *stepState) error {
 		return refused.Err
 	}
 	if err != nil {
-		return j.unkept(err, nil)
+		return j.unkept(err, []byte{}) // it has run
 	}
 	state.compensated = true
 	j.report(ctx, Event{Kind: Compensated, Step: s.name})
@@ -181,5 +181,5 @@ func (j *journal) stuck(ctx context.Context, failure, stopped error) error {
 		j.noted = j.keep(ctx, "", compensationEntry, encodeEntry(note), nil) == nil
 	}
 	j.report(ctx, Event{Kind: CompensationFailed, Step: left[0], Err: stopped})
-	return &CompensationError{Key: j.lease.Key, Left: left, Err: failure, Compensation: stopped}
+	return &CompensationError{Key: j.call.Key, Left: left, Err: failure, Compensation: stopped}
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"sync"
@@ -481,6 +482,49 @@ func TestTheCallWaitsForStepsUnderWay(t *testing.T) {
 			did.wants(t, "slow")
 		}
 	})
+}
+
+// A request that the store's fault leaves unprotected is still the request that it is;
+// one without a key is like no other.
+func TestUnprotectedStepsShareNoTokens(t *testing.T) {
+	tokens := make(map[string]int)
+	call := func(guard *idempotent.Guard, key string) {
+		t.Helper()
+		_, err := idempotent.Do(t.Context(), guard, key, func(ctx context.Context) (string, error) {
+			return idempotent.Step(ctx, "a", func(ctx context.Context) (string, error) {
+				step, _ := idempotent.StepFrom(ctx)
+				tokens[step.Token]++
+				return "", nil
+			})
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	memory := persistence.NewMemory()
+	config := idempotent.Config{Steps: []string{"a"}, OnStoreFault: idempotent.FailOpen, OnMissingKey: idempotent.RunUnprotected}
+	call(newTestGuard(t, memory, config), "1")
+	down := newTestGuard(t, &struct {
+		unreachable
+		persistence.Checkpointer
+	}{Checkpointer: memory}, config)
+	for _, key := range []string{"1", "2", "", ""} {
+		call(down, key)
+	}
+	t.Setenv("IDEMPOTENCY_DISABLED", "1")
+	call(down, "1")
+	call(down, "1")
+	times := slices.Sorted(maps.Values(tokens))
+	if want := []int{1, 1, 1, 1, 1, 2}; !slices.Equal(times, want) {
+		t.Errorf("tokens were used %v times, want %v", times, want)
+	}
+}
+
+// unreachable is a store that can't be reached.
+type unreachable struct{ persistence.Store }
+
+func (unreachable) Acquire(context.Context, persistence.Claim) (persistence.Record, error) {
+	return persistence.Record{}, errDown
 }
 
 func TestUnprotectedStepsRun(t *testing.T) {

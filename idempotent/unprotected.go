@@ -10,7 +10,7 @@ import (
 // and a failure for good is undone, but nothing is remembered.
 func (g *Guard) unprotected(ctx context.Context, key string, why error, run body) error {
 	g.report(ctx, Event{Kind: Unprotected, Key: key, Err: why})
-	c := &calling{journal: g.unrecordedJournal()}
+	c := &calling{journal: g.unrecordedJournal(key)}
 	err := g.runUnprotected(ctx, c, run)
 	return c.journal.settle(ctx, err)
 }
