@@ -54,7 +54,7 @@ func (s *Store) transact(ctx context.Context, record *change, writes []Write) (a
 	if err != nil {
 		return false, err
 	}
-	defer tx.Rollback() // of no effect after Commit; a write may panic
+	defer func() { _ = tx.Rollback() }() // of no effect after Commit; a write may panic
 	if record != nil {
 		if applied, err := record.on(ctx, tx); !applied || err != nil {
 			return false, err

@@ -13,8 +13,8 @@ import (
 type Dialect int
 
 const (
-	// PostgreSQL is version 12 or later, and what speaks like it: Amazon RDS and
-	// Aurora. The database's encoding must be UTF8.
+	// PostgreSQL is version 12 or later, also as Amazon RDS or Aurora; the tests run on
+	// 15. The database's encoding must be UTF8.
 	PostgreSQL Dialect = iota + 1
 	// SQLite is version 3.38 or later.
 	SQLite

@@ -44,8 +44,9 @@
 // of its own, named after this one with "_schema".
 //
 // Nothing removes expired rows by itself: call [Store.Sweep] from a scheduled function.
-// Every run leaves two dead row versions behind in PostgreSQL, an insert's and an
-// update's, so a busy table wants autovacuum to come often.
+// In PostgreSQL a record leaves a dead row version behind when it is completed, one more
+// for each checkpoint, and one when it is swept, so a busy table wants autovacuum to come
+// often. A checkpoint writes the whole row again, with all steps so far.
 //
 // # Statements
 //
@@ -93,7 +94,7 @@
 // record that is gone alone makes its operation run again, with effects elsewhere twice.
 // So synchronous replication (a Multi-AZ instance of RDS, Aurora's storage, or
 // synchronous_commit = on with synchronous_standby_names) is what the promises of this
-// module rest on. Never point the store at a read replica, nor [Store.Read].
+// module rest on. Never point the store at a read replica.
 //
 // A failover takes longer than the store repeats a statement, which is half a second:
 // calls end in a retryable [*persistence.Fault], and their events come again.

@@ -96,7 +96,8 @@ func (s *Store) transient(err error) bool {
 }
 
 // retryable tells whether the same call may succeed later: not where the server has
-// answered with a refusal (permissions, no such table).
+// answered with a refusal (permissions, no such table). SQLite's refusals can't be told
+// apart, and count as retryable.
 func retryable(err error) bool {
 	switch {
 	case errors.Is(err, persistence.ErrUnreadable), errors.Is(err, errEnded):

@@ -87,7 +87,7 @@ func migrate(ctx context.Context, db *sql.DB, schema *strings.Replacer) error {
 	if err != nil {
 		return err
 	}
-	defer tx.Rollback() // of no effect after Commit
+	defer func() { _ = tx.Rollback() }() // of no effect after Commit
 	if _, err := tx.ExecContext(ctx, schema.Replace(makeVersions)); err != nil {
 		return err
 	}

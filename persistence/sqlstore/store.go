@@ -164,8 +164,8 @@ func (s *Store) checkpointWith(ctx context.Context, l persistence.Lease, name st
 
 // Read implements [persistence.Reader].
 func (s *Store) Read(ctx context.Context, key string) (persistence.Record, bool, error) {
-	if checkKey(key) != nil {
-		return persistence.Record{}, false, nil // no record can have it
+	if err := checkKey(key); err != nil {
+		return persistence.Record{}, false, err
 	}
 	record, found, err := s.look(ctx, key)
 	return record, found, fault("read", err)
