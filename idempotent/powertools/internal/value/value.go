@@ -1,0 +1,123 @@
+// Package value holds JSON values as the interpreters of Python and JavaScript hold
+// them, and reads and writes them as their JSON modules do, byte for byte: order of
+// members, integers and floats, lone surrogates.
+package value
+
+import (
+	"errors"
+	"fmt"
+	"math/big"
+	"slices"
+)
+
+// Language is one of the two languages.
+type Language int
+
+const (
+	Python Language = iota
+	JavaScript
+)
+
+// Value is one of: nil (null), [Undefined], bool, *big.Int (only in Python, which
+// tells integers from floats), float64, string, *Array, *Object.
+//
+// Strings are UTF-8 in which a lone surrogate stands as the three bytes that UTF-8
+// would give its code point. In JavaScript, no two of them form a pair.
+type Value any
+
+// Undefined is JavaScript's undefined.
+type Undefined struct{}
+
+// Array is a list. The languages hold it by reference, and so does this package.
+type Array struct{ Items []Value }
+
+// Object is a dict, or an object, in the order in which its members came.
+type Object struct {
+	names   []string
+	members map[string]Value
+}
+
+// NewObject returns an empty object.
+func NewObject() *Object { return &Object{members: map[string]Value{}} }
+
+// Set sets a member. One that is there keeps its place.
+func (o *Object) Set(name string, v Value) {
+	if _, known := o.members[name]; !known {
+		o.names = append(o.names, name)
+	}
+	o.members[name] = v
+}
+
+// Get returns a member.
+func (o *Object) Get(name string) (Value, bool) {
+	v, known := o.members[name]
+	return v, known
+}
+
+// Len returns the number of members.
+func (o *Object) Len() int { return len(o.names) }
+
+// Names returns the names in the order in which the language enumerates them:
+// JavaScript has those that look like an array's index first, in ascending order.
+func (o *Object) Names(l Language) []string {
+	names := slices.Clone(o.names)
+	if l == JavaScript {
+		slices.SortStableFunc(names, func(a, b string) int {
+			i, isIndexA := index(a)
+			j, isIndexB := index(b)
+			switch {
+			case isIndexA && isIndexB:
+				return i - j
+			case isIndexA:
+				return -1
+			case isIndexB:
+				return 1
+			default:
+				return 0
+			}
+		})
+	}
+	return names
+}
+
+// index returns the array index that a name spells: an integer from 0 to 2³²-2,
+// without leading zeros.
+func index(name string) (int, bool) {
+	if name == "" || len(name) > len("4294967294") || name[0] == '0' && name != "0" {
+		return 0, false
+	}
+	n := 0
+	for _, c := range []byte(name) {
+		if c < '0' || c > '9' {
+			return 0, false
+		}
+		n = 10*n + int(c-'0')
+	}
+	return n, n < 1<<32-1
+}
+
+// ErrInexact matches every [*InexactError].
+var ErrInexact = errors.New("not to be had exactly")
+
+// InexactError says why the result that the other implementation would have is not
+// to be had exactly.
+type InexactError struct{ Reason string }
+
+func (e *InexactError) Error() string { return e.Reason }
+
+// Is reports whether target is [ErrInexact].
+func (e *InexactError) Is(target error) bool { return target == ErrInexact }
+
+// Inexact returns an [*InexactError].
+func Inexact(format string, args ...any) error {
+	return &InexactError{fmt.Sprintf(format, args...)}
+}
+
+// Number returns a number as the language holds one that is a float by its
+// computation.
+func Number(n int64, l Language) Value {
+	if l == Python {
+		return big.NewInt(n)
+	}
+	return float64(n)
+}

@@ -1,0 +1,103 @@
+package powertools
+
+import (
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"math/big"
+	"slices"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+
+	"github.com/ikkai-go/idempotency/idempotent/powertools/internal/value"
+	"github.com/ikkai-go/idempotency/persistence/dynamostore"
+)
+
+// Python returns the peer that uses Powertools for AWS Lambda (Python), versions 3.2 to
+// 3.37 (aws-lambda-powertools on PyPI). The error joins what is wrong with the options,
+// each an [*OptionError].
+//
+// Results are JSON text in the attribute "data", kept as they are. Python replays
+// None for those that it takes for false: null, false, 0, "", [] and {}.
+func Python(o Options) (*Peer, error) {
+	r := reader{Options: o, language: value.Python}
+	d := python{version: r.version(oldestPython, newestPython)}
+	return r.peer(d, pythonHashes, hex.EncodeToString, dynamostore.Format{Encode: pythonResult, Decode: fromPythonResult})
+}
+
+var (
+	oldestPython = version{3, 2}
+	newestPython = version{3, 37}
+	// nullsMissing is the first version that takes an object without a value that is
+	// not null for missing, as it does a list.
+	nullsMissing = version{3, 35}
+)
+
+type python struct{ version version }
+
+func (python) language() value.Language { return value.Python }
+
+func (d python) keyed(p *Peer, event value.Value) (string, error) {
+	selected, err := p.search(event)
+	if err != nil {
+		return "", err
+	}
+	if d.missing(selected) {
+		return "", errNoKey
+	}
+	return d.text(selected)
+}
+
+// missing is is_missing_idempotency_key.
+func (d python) missing(v value.Value) bool {
+	isNull := func(v value.Value) bool { return v == nil }
+	switch v := v.(type) {
+	case nil:
+		return true
+	case string:
+		return v == ""
+	case *value.Array:
+		return !slices.ContainsFunc(v.Items, func(v value.Value) bool { return !isNull(v) })
+	case *value.Object:
+		if d.version.before(nullsMissing) {
+			return v.Len() == 0
+		}
+		return !slices.ContainsFunc(v.Names(value.Python), func(name string) bool {
+			member, _ := v.Get(name)
+			return !isNull(member)
+		})
+	case bool, float64, *big.Int:
+		return false
+	default:
+		return false
+	}
+}
+
+func (python) text(v value.Value) (string, error) { return value.Dumps(v, value.Sorted) }
+
+// expiry is int(timestamp).
+func (python) expiry(t time.Time) time.Time { return t.Truncate(time.Second) }
+
+var errNotJSON = errors.New("it is not JSON")
+
+func pythonResult(result []byte) (types.AttributeValue, error) {
+	if _, err := value.Parse(string(result), value.Python); err != nil {
+		return nil, errNotJSON
+	}
+	return &types.AttributeValueMemberS{Value: string(result)}, nil
+}
+
+func fromPythonResult(v types.AttributeValue) ([]byte, error) {
+	switch v := v.(type) {
+	case nil: // as Python reads it
+		return []byte("null"), nil
+	case *types.AttributeValueMemberS:
+		if v.Value == "" {
+			return []byte("null"), nil
+		}
+		return []byte(v.Value), nil
+	default:
+		return nil, fmt.Errorf("the result is a %T, and Python's is JSON text", v)
+	}
+}

@@ -1,0 +1,74 @@
+package powertools
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/ikkai-go/idempotency/persistence"
+	"github.com/ikkai-go/idempotency/persistence/dynamostore"
+)
+
+// Store keeps records in a table that a peer uses too. It is a [dynamostore.Store]
+// without steps: where the lease of a record is over, the peer replaces all of it, so
+// the steps that have been taken would be forgotten and taken again. It is immutable
+// and safe for concurrent use.
+type Store struct{ table *dynamostore.Store }
+
+var (
+	_ persistence.Store      = (*Store)(nil)
+	_ persistence.Reader     = (*Store)(nil)
+	_ persistence.Transactor = (*Store)(nil)
+)
+
+// Store returns a store on the peer's table. The errors are those of
+// [dynamostore.New].
+func (p *Peer) Store(api dynamostore.API) (*Store, error) {
+	table, err := dynamostore.New(api, p.Table())
+	if err != nil {
+		return nil, err
+	}
+	return &Store{table}, nil
+}
+
+// Acquire implements [persistence.Store].
+func (s *Store) Acquire(ctx context.Context, c persistence.Claim) (persistence.Record, error) {
+	return s.table.Acquire(ctx, c)
+}
+
+// Complete implements [persistence.Store]. A result that the peer's format can't hold
+// is [persistence.ErrTooLarge].
+func (s *Store) Complete(ctx context.Context, l persistence.Lease, o persistence.Outcome) error {
+	return s.table.Complete(ctx, l, o)
+}
+
+// Release implements [persistence.Store].
+func (s *Store) Release(ctx context.Context, l persistence.Lease) error {
+	return s.table.Release(ctx, l)
+}
+
+// Read implements [persistence.Reader].
+func (s *Store) Read(ctx context.Context, key string) (persistence.Record, bool, error) {
+	return s.table.Read(ctx, key)
+}
+
+// CompleteWith implements [persistence.Transactor]. The writes commit only if the
+// record is still the owner's, whatever the peer has done to it.
+func (s *Store) CompleteWith(ctx context.Context, l persistence.Lease, o persistence.Outcome, writes []persistence.Write) error {
+	return s.table.CompleteWith(ctx, l, o, writes)
+}
+
+// CompleteAtOnce implements [persistence.Transactor].
+func (s *Store) CompleteAtOnce(ctx context.Context, c persistence.Claim, o persistence.Outcome, writes []persistence.Write) (persistence.Record, error) {
+	return s.table.CompleteAtOnce(ctx, c, o, writes)
+}
+
+// Commit implements [persistence.Transactor].
+func (s *Store) Commit(ctx context.Context, writes []persistence.Write) error {
+	return s.table.Commit(ctx, writes)
+}
+
+// CheckpointWith implements [persistence.Transactor], and always refuses: there are no
+// steps in a shared table.
+func (s *Store) CheckpointWith(context.Context, persistence.Lease, string, []byte, []persistence.Write) error {
+	return fmt.Errorf("%w: a table that is shared with Powertools keeps no steps", persistence.ErrInvalid)
+}
