@@ -153,9 +153,6 @@ func (s *Store) Checkpoint(ctx context.Context, l persistence.Lease, step string
 // Read implements [persistence.Reader]. A client that is configured to may read from
 // a replica, or from its own cache.
 func (s *Store) Read(ctx context.Context, key string) (persistence.Record, bool, error) {
-	if err := ctx.Err(); err != nil {
-		return persistence.Record{}, false, fault("read", err)
-	}
 	found, err := s.client.HGetAll(ctx, s.config.Prefix+key).Result()
 	if err != nil {
 		return persistence.Record{}, false, fault("read", err)
@@ -182,11 +179,6 @@ func (s *Store) asOwner(ctx context.Context, op string, sc script, key string, a
 // run runs a script on the record of a key. The text is sent where the server does
 // not have it: when the script is new to it, and after a restart or a fail-over.
 func (s *Store) run(ctx context.Context, sc script, key string, args ...any) *redis.Cmd {
-	if err := ctx.Err(); err != nil {
-		cmd := redis.NewCmd(ctx)
-		cmd.SetErr(err)
-		return cmd
-	}
 	keys := []string{s.config.Prefix + key}
 	cmd := s.client.EvalSha(ctx, sc.digest, keys, args...)
 	if answered(cmd.Err(), noScript) {
