@@ -9,6 +9,9 @@ func wallClock() time.Time { return time.Now().Round(0) }
 
 // expiry is when a record written at now expires.
 func (g *Guard) expiry(now time.Time) time.Time {
+	if g.config.Dialect != nil {
+		return g.config.Dialect.Expiry(now.Add(g.config.TTL))
+	}
 	return ceil(now.Add(g.config.TTL), time.Second)
 }
 

@@ -31,6 +31,12 @@ type Config struct {
 	// is refused. [Do] does not use it.
 	Fingerprint *idempotency.Expression
 
+	// Dialect, if set, is how another toolkit recognises requests. It takes the place
+	// of Key and Fingerprint, and Operation is then no part of the key. [Guard.Handler]
+	// shows it the event as it came; [Func] shows it the event's JSON form in Go, which
+	// is another one where the type leaves members out or spells numbers its way.
+	Dialect Dialect
+
 	// OnMissingKey says what a payload without a key means. Defaults to
 	// RefuseMissing.
 	OnMissingKey MissingKey
@@ -203,6 +209,12 @@ func (c Config) check(store persistence.Store) error {
 	}
 	if err := idempotency.CheckOperation(c.Operation); err != nil {
 		faults = append(faults, &ConfigError{Field: "Operation", Problem: err.Error(), Err: err})
+	}
+	if c.Dialect != nil && (c.Key != wholePayload || c.Fingerprint != nil) {
+		fault("Dialect", "excludes Key and Fingerprint: it has its own")
+	}
+	if c.Dialect != nil && isNil(c.Dialect) {
+		fault("Dialect", "is a nil %T", c.Dialect)
 	}
 	if c.TTL < time.Second {
 		fault("TTL", "is %v, and must be at least a second", c.TTL)

@@ -9,8 +9,6 @@ import (
 	"fmt"
 	"io"
 	"reflect"
-
-	"github.com/ikkai-go/idempotency"
 )
 
 // Func returns fn guarded. The key expression sees the event's JSON form, so it
@@ -36,6 +34,9 @@ func Func[In, Out any](g *Guard, fn func(context.Context, In) (Out, error)) func
 	return func(ctx context.Context, in In) (Out, error) {
 		identify := func() (identity, error) {
 			payload, err := encodeEvent(in)
+			if err == nil && g.config.Dialect != nil {
+				err = refuseReplaced(in, payload)
+			}
 			if err != nil {
 				return identity{}, err
 			}
@@ -74,7 +75,7 @@ type Identity struct {
 //
 // It is for adapters, which have a payload inside of an event.
 func (g *Guard) Identify(payload []byte, otherwise string) Identity {
-	if g.config.Key != wholePayload {
+	if g.config.Key != wholePayload || g.config.Dialect != nil {
 		selected, err := g.identifyPayload(payload)
 		return Identity{selected: selected, err: err}
 	}
@@ -83,14 +84,11 @@ func (g *Guard) Identify(payload []byte, otherwise string) Identity {
 }
 
 // of returns what the store recognises the request by.
-func (id Identity) of(operation string) (identity, error) {
+func (id Identity) of(g *Guard) (identity, error) {
 	if id.err != nil || id.selected != (identity{}) {
 		return id.selected, id.err
 	}
-	key, err := idempotency.Key(operation, id.Key)
-	if errors.Is(err, idempotency.ErrMissing) {
-		err = fmt.Errorf("%w: %w", errNoKey, err)
-	}
+	key, err := g.keyOf(id.Key)
 	return identity{key: key, fingerprint: id.Fingerprint}, err
 }
 
@@ -99,7 +97,7 @@ func (id Identity) of(operation string) (identity, error) {
 // *MismatchError.
 func DoAs[Out any](ctx context.Context, g *Guard, id Identity, fn func(context.Context) (Out, error)) (Out, error) {
 	mustEncode(reflect.TypeFor[Out]())
-	return typed(ctx, g, func() (identity, error) { return id.of(g.config.Operation) }, fn)
+	return typed(ctx, g, func() (identity, error) { return id.of(g) }, fn)
 }
 
 // typed calls a function of a typed result through the protocol, which knows
@@ -137,6 +135,15 @@ func encodeEvent(in any) ([]byte, error) {
 		return nil, fmt.Errorf("the event can't be encoded: %w", err)
 	}
 	return markReplaced(payload), nil
+}
+
+// refuseReplaced returns an error if an encoded event has the mark of markReplaced:
+// dialects take lone surrogates.
+func refuseReplaced(in any, payload []byte) error {
+	if _, raw := in.(json.RawMessage); !raw && bytes.Contains(payload, []byte(`\ud800`)) {
+		return errors.New("the event has strings that are not UTF-8")
+	}
+	return nil
 }
 
 // markReplaced turns what encoding/json writes for bytes that are not UTF-8, the

@@ -82,14 +82,39 @@ func (g *Guard) call(ctx context.Context, identify func() (identity, error), run
 // can't be understood, or lacks the fingerprint.
 var errNoKey = errors.New("the key is missing")
 
-// identifyPayload finds key and fingerprint of a JSON payload.
-func (g *Guard) identifyPayload(payload []byte) (identity, error) {
-	key, err := g.config.Key.Key(g.config.Operation, payload)
+// noKey marks the error if it says that the key is missing.
+func noKey(err error) error {
 	if errors.Is(err, idempotency.ErrMissing) {
-		return identity{}, fmt.Errorf("%w: %w", errNoKey, err)
+		return fmt.Errorf("%w: %w", errNoKey, err)
+	}
+	return err
+}
+
+// keyOf returns the record key for a value that the caller chose.
+func (g *Guard) keyOf(value string) (key string, err error) {
+	if g.config.Dialect != nil {
+		key, err = g.config.Dialect.Key(value)
+	} else {
+		key, err = idempotency.Key(g.config.Operation, value)
 	}
 	if err != nil {
-		return identity{}, err
+		return "", noKey(err)
+	}
+	return key, nil
+}
+
+// identifyPayload finds key and fingerprint of a JSON payload.
+func (g *Guard) identifyPayload(payload []byte) (identity, error) {
+	if g.config.Dialect != nil {
+		key, fingerprint, err := g.config.Dialect.Identify(payload)
+		if err != nil {
+			return identity{}, noKey(err)
+		}
+		return identity{key: key, fingerprint: fingerprint}, nil
+	}
+	key, err := g.config.Key.Key(g.config.Operation, payload)
+	if err != nil {
+		return identity{}, noKey(err)
 	}
 	fingerprint, err := g.fingerprint(payload)
 	if err != nil {
