@@ -224,7 +224,7 @@ var callMutants = []mutant{
 	{
 		name:   "another owner's completion passes for one's own",
 		file:   "persistence/dynamostore/store.go",
-		old:    "if applied || s.schema.owner(found) == l.Owner && s.schema.status(found).Finished() {",
+		old:    "if applied || s.schema.settledBy(found, l.Owner) {",
 		new:    "if applied || s.schema.status(found).Finished() {",
 		caught: []test{{"persistence/dynamostore", "TestTheContractIsKept"}, {"internal/explore", "TestEveryInterleavingKeepsThePromises"}},
 	},

@@ -149,4 +149,32 @@ var stepMutants = []mutant{
 		new:    "	if len(writes) >= 0 {\n		return nil\n	}\n",
 		caught: []test{{"idempotent", "TestUnprotectedWritesCommit"}},
 	},
+	{
+		name:   "a duplicate that fails because of what the first has done gets its own error",
+		file:   "idempotent/once.go",
+		old:    "		if record, finished := o.guard.look(ctx, o.claim); finished {\n			return o.answer(ctx, record, nil)\n		}\n",
+		new:    "",
+		caught: []test{{"idempotent", "TestInTheShortFormADuplicateIsAnsweredAlsoWhereItsOwnRunFails"}},
+	},
+	{
+		name:   "the short form starts too late",
+		file:   "idempotent/once.go",
+		old:    "	if ctx.Err() != nil || !wallClock().Before(until) {\n",
+		new:    "	if false {\n",
+		caught: []test{{"idempotent", "TestTheShortFormDoesNotStartTooLate"}},
+	},
+	{
+		name:   "requests that run unprotected share a token",
+		file:   "idempotent/journal.go",
+		old:    "	j.lease.Key = cmp.Or(key, rand.Text())\n",
+		new:    "	_, j.lease.Key = rand.Text, cmp.Or(key)\n",
+		caught: []test{{"idempotent", "TestUnprotectedStepsShareNoTokens"}},
+	},
+	{
+		name:   "a transaction does not ask whose the record is",
+		file:   "persistence/dynamostore/write.go",
+		old:    `const mine = "#o = :owner AND #s = :processing"`,
+		new:    `const mine = "(#o = :owner OR #s = :processing)"`,
+		caught: []test{{"idempotent", "TestAZombieCommitsNothing"}},
+	},
 }
