@@ -182,14 +182,14 @@ var callMutants = []mutant{
 	{
 		name:   "a completed record keeps its lease",
 		file:   "persistence/dynamostore/write.go",
-		old:    "		u.set(phResult, \":result\", finished.result)\n	}\n	u.remove(phLease)\n",
-		new:    "		u.set(phResult, \":result\", finished.result)\n	}\n",
+		old:    "	} else {\n		u.remove(phLease)\n	}\n	w := u.of(s, l.Key)\n",
+		new:    "	}\n	w := u.of(s, l.Key)\n",
 		caught: []test{{"persistence/dynamostore", "TestGoldenRequests"}, {"idempotent", "TestRecordsHaveTheSizeThatTheModelSays"}},
 	},
 	{
 		name:   "a completed record expires as if it had not run",
 		file:   "persistence/dynamostore/write.go",
-		old:    "	u.set(phStatus, \":status\", text(string(o.Status)))\n	u.set(phExpire, \":expire\", number(seconds(o.ExpiresAt)))\n",
+		old:    "	u.set(phStatus, \":status\", text(string(o.Status)))\n	u.set(phExpire, \":expire\", number(s.schema.seconds(o.ExpiresAt)))\n",
 		new:    "	u.set(phStatus, \":status\", text(string(o.Status)))\n",
 		caught: []test{{"persistence/dynamostore", "TestTheContractIsKept"}},
 	},
@@ -217,7 +217,7 @@ var callMutants = []mutant{
 	{
 		name:   "an earlier completion of one's own is not recognised",
 		file:   "persistence/dynamostore/store.go",
-		old:    "if applied || s.schema.owner(found) == l.Owner && s.schema.status(found).Finished() {",
+		old:    "if applied || s.schema.settledBy(found, l.Owner) {",
 		new:    "if applied || found == nil && s == nil {",
 		caught: []test{{"persistence/dynamostore", "TestTheContractIsKeptWithLostReplies"}, {"idempotent", "TestAnyOneRequestMayGoWrong"}},
 	},
