@@ -1,0 +1,231 @@
+package sealed
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/ikkai-go/idempotency/persistence"
+)
+
+// Store is a store in front of another one that seals what goes in and opens what comes
+// out. It has the abilities of the store behind it.
+//
+// Safe for concurrent use.
+type Store struct {
+	persistence.Front
+	sealer   Sealer
+	config   Config
+	overhead int // of a value in its envelope, in bytes
+}
+
+// New returns a store in front of another one.
+func New(behind persistence.Store, sealer Sealer, config Config) (*Store, error) {
+	if behind == nil || sealer == nil {
+		return nil, fmt.Errorf("%w: it needs a store and a sealer", ErrConfig)
+	}
+	config = config.withDefaults()
+	if err := config.check(); err != nil {
+		return nil, err
+	}
+	return &Store{
+		Front:    persistence.NewFront(behind),
+		sealer:   sealer,
+		config:   config,
+		overhead: len(persistence.Envelope(form, nil)) + sealer.Overhead(),
+	}, nil
+}
+
+// Acquire implements [persistence.Store].
+func (s *Store) Acquire(ctx context.Context, c persistence.Claim) (persistence.Record, error) {
+	r, err := s.Front.Acquire(ctx, c)
+	if err != nil {
+		return r, err
+	}
+	opened, err := s.record(ctx, "acquire", r)
+	if err != nil && r.Owner == c.Owner && r.Status == persistence.StatusProcessing {
+		s.giveUp(ctx, r)
+	}
+	return opened, err
+}
+
+// giveUpTimeout bounds the attempt to give a record up: its caller is waiting to hear
+// that it can't be read.
+const giveUpTimeout = time.Second
+
+// giveUp releases a record that its owner can do nothing with. If that fails, its lease
+// ends it.
+func (s *Store) giveUp(ctx context.Context, r persistence.Record) {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), giveUpTimeout)
+	defer cancel()
+	_ = s.Front.Release(ctx, r.Lease())
+}
+
+// Release implements [persistence.Store].
+func (s *Store) Release(ctx context.Context, l persistence.Lease) error {
+	return s.Front.Release(ctx, s.lease(l))
+}
+
+// Read implements [persistence.Reader].
+func (s *Store) Read(ctx context.Context, key string) (persistence.Record, bool, error) {
+	return s.found(ctx, s.Front.Read, key)
+}
+
+// Refresh implements [persistence.Refresher].
+func (s *Store) Refresh(ctx context.Context, key string) (persistence.Record, bool, error) {
+	return s.found(ctx, s.Front.Refresh, key)
+}
+
+func (s *Store) found(ctx context.Context, read func(context.Context, string) (persistence.Record, bool, error), key string) (persistence.Record, bool, error) {
+	r, found, err := read(ctx, key)
+	if err != nil || !found {
+		return r, found, err
+	}
+	r, err = s.record(ctx, "read", r)
+	return r, err == nil, err
+}
+
+// Complete implements [persistence.Store].
+func (s *Store) Complete(ctx context.Context, l persistence.Lease, o persistence.Outcome) error {
+	sealed, err := s.outcome(ctx, l, o)
+	if err != nil {
+		return err
+	}
+	return s.Front.Complete(ctx, s.lease(l), sealed)
+}
+
+// CompleteWith implements [persistence.Transactor].
+func (s *Store) CompleteWith(ctx context.Context, l persistence.Lease, o persistence.Outcome, writes []persistence.Write) error {
+	sealed, err := s.outcome(ctx, l, o)
+	if err != nil {
+		return err
+	}
+	return s.Front.CompleteWith(ctx, s.lease(l), sealed, writes)
+}
+
+// CompleteAtOnce implements [persistence.Transactor].
+func (s *Store) CompleteAtOnce(ctx context.Context, c persistence.Claim, o persistence.Outcome, writes []persistence.Write) (persistence.Record, error) {
+	sealed, err := s.outcome(ctx, c.Fresh().Lease(), o)
+	if err != nil {
+		return persistence.Record{}, err
+	}
+	r, err := s.Front.CompleteAtOnce(ctx, c, sealed, writes)
+	switch {
+	case err != nil:
+		return r, err
+	case r.Owner == c.Owner && !r.ResultOmitted && bytes.Equal(r.Result, sealed.Result):
+		r.Result = bytes.Clone(o.Result)
+		return r, nil
+	default:
+		return s.record(ctx, "complete", r)
+	}
+}
+
+// Checkpoint implements [persistence.Checkpointer].
+func (s *Store) Checkpoint(ctx context.Context, l persistence.Lease, step string, output []byte) error {
+	sealed, err := s.output(ctx, l, step, output)
+	if err != nil {
+		return err
+	}
+	return s.Front.Checkpoint(ctx, s.lease(l), step, sealed)
+}
+
+// CheckpointWith implements [persistence.Transactor].
+func (s *Store) CheckpointWith(ctx context.Context, l persistence.Lease, step string, output []byte, writes []persistence.Write) error {
+	sealed, err := s.output(ctx, l, step, output)
+	if err != nil {
+		return err
+	}
+	return s.Front.CheckpointWith(ctx, s.lease(l), step, sealed, writes)
+}
+
+// Room implements [persistence.Sizer].
+func (s *Store) Room(l persistence.Lease) int { return s.Front.Room(s.lease(l)) }
+
+// outcome seals the result of an outcome, unless the store behind refuses it anyway. A
+// result that can't be sealed is one that can't be stored: the effect has happened, and
+// the record has to say so without it.
+func (s *Store) outcome(ctx context.Context, l persistence.Lease, o persistence.Outcome) (persistence.Outcome, error) {
+	if err := errors.Join(l.Check(), o.Check()); err != nil || o.ResultOmitted {
+		o.Result = nil
+		return o, err
+	}
+	sealed, err := s.seal(ctx, o.Result, resultOf(l, o.Status))
+	switch {
+	case err != nil && ctx.Err() != nil:
+		return o, &persistence.Fault{Op: "complete", Retryable: true, Err: errors.Join(ctx.Err(), err)}
+	case err != nil:
+		return o, &unsealedError{err}
+	}
+	o.Result = sealed
+	return o, nil
+}
+
+// output seals the output of a step.
+func (s *Store) output(ctx context.Context, l persistence.Lease, step string, output []byte) ([]byte, error) {
+	if err := l.Check(); err != nil {
+		return nil, err
+	}
+	sealed, err := s.seal(ctx, output, outputOf(l.Key, step))
+	if err != nil {
+		return nil, &persistence.Fault{Op: "checkpoint", Retryable: retryable(err), Err: fmt.Errorf("the output of step %q could not be sealed: %w", step, err)}
+	}
+	return sealed, nil
+}
+
+// record opens what is sealed in a record. The steps of a finished one have no reader.
+func (s *Store) record(ctx context.Context, op string, r persistence.Record) (persistence.Record, error) {
+	var err error
+	switch {
+	case r.Status.Finished():
+		r.Steps = nil
+		if !r.ResultOmitted {
+			r.Result, err = s.open(ctx, op, r.Result, resultOf(r.Lease(), r.Status))
+		}
+	case r.Steps != nil:
+		r.Steps, err = s.steps(ctx, op, r)
+	}
+	if err != nil {
+		return persistence.Record{}, err
+	}
+	return r, nil
+}
+
+func (s *Store) steps(ctx context.Context, op string, r persistence.Record) (map[string][]byte, error) {
+	opened := make(map[string][]byte, len(r.Steps))
+	for name, output := range r.Steps {
+		plaintext, err := s.open(ctx, op, output, outputOf(r.Key, name))
+		if err != nil {
+			return nil, err
+		}
+		opened[name] = plaintext
+	}
+	return opened, nil
+}
+
+// leastReserved is how large the entries of steps are, at least, that a lease reserves
+// room for, in bytes. The reserve is a sum, and each entry of it will be sealed.
+const leastReserved = 64
+
+// lease returns a lease as the store behind may know it: the steps as large as they are
+// when sealed, and nothing of what is in them.
+func (s *Store) lease(l persistence.Lease) persistence.Lease {
+	longest := 0
+	for _, output := range l.Steps {
+		longest = max(longest, len(output))
+	}
+	l.Reserve += (l.Reserve + leastReserved - 1) / leastReserved * s.overhead
+	if len(l.Steps) == 0 {
+		return l
+	}
+	blank := make([]byte, longest+s.overhead)
+	steps := make(map[string][]byte, len(l.Steps))
+	for name, output := range l.Steps {
+		end := len(output) + s.overhead
+		steps[name] = blank[:end:end]
+	}
+	l.Steps = steps
+	return l
+}
