@@ -153,9 +153,10 @@ func (p peerProcess) proceed() answer {
 // sharedTable is a table that both sides use.
 type sharedTable struct {
 	table
-	peer    *powertools.Peer
-	process peerProcess
-	base    command
+	language string
+	peer     *powertools.Peer
+	process  peerProcess
+	base     command
 }
 
 func (l language) share(t *testing.T, process peerProcess, shape commandTable) sharedTable {
@@ -183,7 +184,7 @@ func (l language) share(t *testing.T, process peerProcess, shape commandTable) s
 		}
 	})
 	process.t = t
-	return sharedTable{table, peer, process, command{
+	return sharedTable{table, l.name, peer, process, command{
 		FunctionName: "orders-fn", EventKey: "id", Validation: "amount", Endpoint: url, Table: &shape,
 	}}
 }

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
@@ -24,7 +25,7 @@ const minNumber = 1e-130
 // marshall is what the AWS SDK for JavaScript makes of the value of a JSON text.
 func marshall(result []byte) (types.AttributeValue, error) {
 	v, err := value.Parse(string(result), value.JavaScript)
-	if err != nil {
+	if err != nil || !utf8.Valid(result) {
 		return nil, errNotJSON
 	}
 	return attribute(v)

@@ -2,11 +2,13 @@ package powertools
 
 import (
 	"encoding/hex"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"math/big"
 	"slices"
 	"time"
+	"unicode/utf8"
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
@@ -82,7 +84,7 @@ func (python) expiry(t time.Time) time.Time { return t.Truncate(time.Second) }
 var errNotJSON = errors.New("it is not JSON")
 
 func pythonResult(result []byte) (types.AttributeValue, error) {
-	if _, err := value.Parse(string(result), value.Python); err != nil {
+	if !json.Valid(result) || !utf8.Valid(result) {
 		return nil, errNotJSON
 	}
 	return &types.AttributeValueMemberS{Value: string(result)}, nil
@@ -95,6 +97,9 @@ func fromPythonResult(v types.AttributeValue) ([]byte, error) {
 	case *types.AttributeValueMemberS:
 		if v.Value == "" {
 			return []byte("null"), nil
+		}
+		if !json.Valid([]byte(v.Value)) {
+			return nil, errNotJSON // NaN and infinities, which Python writes as well
 		}
 		return []byte(v.Value), nil
 	default:

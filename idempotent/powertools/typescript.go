@@ -117,7 +117,11 @@ func falsy(v value.Value) bool {
 var errUndefined = errors.New("undefined can't be hashed")
 
 func (typeScript) text(v value.Value) (string, error) {
-	text, defined, err := value.Stringify(value.DeepSort(v))
+	sorted, err := value.DeepSort(v)
+	if err != nil {
+		return "", err
+	}
+	text, defined, err := value.Stringify(sorted)
 	if err == nil && !defined {
 		err = errUndefined
 	}

@@ -284,8 +284,16 @@ func notNull(in interpreter, args []value.Value) (value.Value, error) {
 	return nil, nil
 }
 
-func reverse(_ interpreter, args []value.Value) (value.Value, error) {
-	if s, ok := args[0].(string); ok {
+func reverse(in interpreter, args []value.Value) (value.Value, error) {
+	s, isText := args[0].(string)
+	switch {
+	case isText && in.language == value.JavaScript:
+		units := value.Units(s)
+		slices.Reverse(units)
+		return value.FromUnits(units), nil
+	case in.language == value.JavaScript:
+		return nil, value.Inexact("reverse() turns the list in the event itself around, so that its next evaluation gives another key")
+	case isText:
 		runes := value.Runes(s)
 		slices.Reverse(runes)
 		return value.FromRunes(runes), nil

@@ -2,6 +2,7 @@ package value
 
 import (
 	"slices"
+	"strings"
 	"unicode"
 )
 
@@ -9,15 +10,18 @@ import (
 // members of all objects by the lower-case form of their names, those with equal ones
 // in the order in which they were. It puts the members into new objects, one by one;
 // so names that look like an index come first again, and one called __proto__ is
-// lost, because setting it replaces the prototype.
-func DeepSort(v Value) Value {
+// lost, because setting it replaces the prototype. The error is an [*InexactError].
+func DeepSort(v Value) (Value, error) {
 	switch v := v.(type) {
 	case *Array:
 		sorted := &Array{Items: make([]Value, len(v.Items))}
 		for i, item := range v.Items {
-			sorted.Items[i] = DeepSort(item)
+			var err error
+			if sorted.Items[i], err = DeepSort(item); err != nil {
+				return nil, err
+			}
 		}
-		return sorted
+		return sorted, nil
 	case *Object:
 		type member struct {
 			name  string
@@ -25,22 +29,33 @@ func DeepSort(v Value) Value {
 		}
 		var members []member
 		for _, name := range v.Names(JavaScript) {
+			if strings.ContainsFunc(name, isUnassigned) {
+				return nil, Inexact("the name of a member has characters whose lower-case form depends on the version of Unicode")
+			}
 			members = append(members, member{name, Units(Lower(name))})
 		}
 		slices.SortStableFunc(members, func(a, b member) int { return slices.Compare(a.lower, b.lower) })
 		sorted := NewObject()
 		for _, m := range members {
 			if m.name != prototype {
-				sorted.Set(m.name, DeepSort(v.members[m.name]))
+				inner, err := DeepSort(v.members[m.name])
+				if err != nil {
+					return nil, err
+				}
+				sorted.Set(m.name, inner)
 			}
 		}
-		return sorted
+		return sorted, nil
 	default:
-		return v
+		return v, nil
 	}
 }
 
 const prototype = "__proto__"
+
+// isUnassigned tells whether a later version of Unicode than Go's may have made a
+// character, and a capital letter, of a code point.
+func isUnassigned(r rune) bool { return unicode.Is(unicode.Cn, r) }
 
 // Lower is JavaScript's toLowerCase: the full mapping of Unicode's SpecialCasing,
 // without languages.

@@ -58,6 +58,15 @@ func Units(s string) []uint16 {
 	return units
 }
 
+// FromUnits returns the string of UTF-16 code units.
+func FromUnits(units []uint16) string {
+	runes := make([]rune, len(units))
+	for i, unit := range units {
+		runes[i] = rune(unit)
+	}
+	return Pair(FromRunes(runes))
+}
+
 // Pair joins the surrogates that have come to stand together, as they do in
 // JavaScript's strings by themselves.
 func Pair(s string) string {
