@@ -262,7 +262,7 @@ func TestLiveTheSameTable(t *testing.T) {
 			}
 			s.expectTheirs("replay", s.theirs("1", nil), 0, "")
 		},
-		"what theirs completed is replayed by ours": func(t *testing.T, s sharedTable) {
+		"what theirs completed is replayed by ours": func(_ *testing.T, s sharedTable) {
 			s.expectTheirs("run", s.theirs("1", nil), 1, "")
 			s.expectOurs("replay", s.acquire(s.claim("1", time.Now())), persistence.StatusCompleted)
 			s.expectTheirs("their own replay", s.theirs("1", nil), 0, "")

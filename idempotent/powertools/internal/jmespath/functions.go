@@ -347,7 +347,7 @@ func (in interpreter) rank(args []value.Value) ([]ranked, error) {
 		if err != nil {
 			return nil, err
 		}
-		if !comparable(rank) {
+		if !hasOrder(rank) {
 			return nil, fmt.Errorf("%w: a %s has no rank", ErrEvaluation, kindOf(rank))
 		}
 		if len(all) > 0 && isNumber(rank) != isNumber(all[0].rank) {
@@ -408,4 +408,4 @@ func toString(in interpreter, args []value.Value) (value.Value, error) {
 	return text, err
 }
 
-func typeName(in interpreter, args []value.Value) (value.Value, error) { return kindOf(args[0]), nil }
+func typeName(_ interpreter, args []value.Value) (value.Value, error) { return kindOf(args[0]), nil }

@@ -293,7 +293,7 @@ func (in interpreter) compare(n comparison, v value.Value) (value.Value, error) 
 		}
 		return ordered(n.sign, compareFloats(l, r)), nil
 	}
-	if !comparable(left) || !comparable(right) {
+	if !hasOrder(left) || !hasOrder(right) {
 		return nil, nil
 	}
 	if isNumber(left) != isNumber(right) {
@@ -302,7 +302,7 @@ func (in interpreter) compare(n comparison, v value.Value) (value.Value, error) 
 	return ordered(n.sign, order(left, right, in.language)), nil
 }
 
-func comparable(v value.Value) bool {
+func hasOrder(v value.Value) bool {
 	_, isString := v.(string)
 	return isString || isNumber(v)
 }

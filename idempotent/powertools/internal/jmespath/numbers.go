@@ -119,12 +119,11 @@ func toNumber(in interpreter, args []value.Value) (value.Value, error) {
 	case exotic.MatchString(text):
 		return nil, value.Inexact("to_number() of a spelling of its own")
 	case integerText.MatchString(text) && in.language == value.Python:
-		n, err := value.ParseInteger(text)
-		if err != nil { // an integer that is too long is read as a float
-			f, _ := strconv.ParseFloat(text, 64)
-			return f, nil
+		if n, err := value.ParseInteger(text); err == nil {
+			return n, nil
 		}
-		return n, nil
+		f, _ := strconv.ParseFloat(text, 64) // an integer that is too long is read as a float
+		return f, nil
 	case decimalText.MatchString(text):
 		f, _ := strconv.ParseFloat(text, 64)
 		return f, nil

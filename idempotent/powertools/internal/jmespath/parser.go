@@ -8,7 +8,7 @@ import (
 )
 
 // node is one of the types below.
-type node interface{}
+type node any
 
 type (
 	identity   struct{}

@@ -13,6 +13,7 @@ import (
 // Language is one of the two languages.
 type Language int
 
+// The languages.
 const (
 	Python Language = iota
 	JavaScript
