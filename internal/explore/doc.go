@@ -6,11 +6,12 @@
 // A [System] is a table and the protocol that its callers follow. An execution
 // runs it in a testing/synctest bubble. Every caller is a goroutine that stops
 // wherever it depends on the world: before a request is applied, before its reply
-// arrives, and inside the guarded function. When all of them have stopped, the
+// arrives, and inside the guarded function; a [Saga] also in each step, compensation
+// and question whether a step has happened. When all of them have stopped, the
 // explorer takes one of the possible steps:
 //
 //   - a request is applied, or its reply arrives;
-//   - the guarded function returns, fails or panics;
+//   - the function that a caller is in returns, fails, fails for good or panics;
 //   - a fault: the request is lost, and may be applied any time later; its reply is
 //     lost; it is applied and a copy stays in the network; the process dies;
 //   - time passes until the next instant at which a lease, an expiry or a
@@ -20,6 +21,6 @@
 // [Run] tries all of them, depth first, by running the system again from the
 // start for every new path. Two paths that lead to the same state are followed
 // once: a state is the table, the network, the clock, and for every caller all that
-// it has seen. The bounds are the number of callers and of faults; time and retries
+// it has been told. The bounds are the number of callers and of faults; time and retries
 // are bounded by the protocol itself.
 package explore

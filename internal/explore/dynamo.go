@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"strconv"
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
@@ -17,7 +18,7 @@ import (
 )
 
 // attributes are the names of a record's attributes.
-type attributes struct{ key, status, owner, lease, expiry, result, attempt string }
+type attributes struct{ key, status, owner, lease, expiry, result, attempt, steps string }
 
 // dynamoTable is a table of the embedded DynamoDB.
 type dynamoTable struct {
@@ -27,20 +28,27 @@ type dynamoTable struct {
 
 func openDynamo(names attributes) (*dynamoTable, error) {
 	db := dynamolocal.New()
-	err := dynamostore.CreateTable(context.Background(), db.Client(), dynamostore.Config{
-		Table: tableName, Attributes: dynamostore.Attributes{Key: names.key, ExpireAt: names.expiry},
-	})
-	return &dynamoTable{db, names}, err
+	for _, table := range []dynamostore.Config{
+		{Table: tableName, Attributes: dynamostore.Attributes{Key: names.key, ExpireAt: names.expiry}},
+		{Table: ledgerName, Attributes: dynamostore.Attributes{Key: "name"}},
+	} {
+		if err := dynamostore.CreateTable(context.Background(), db.Client(), table); err != nil {
+			return nil, err
+		}
+	}
+	return &dynamoTable{db, names}, nil
 }
 
 // Reset implements [Table].
 func (t *dynamoTable) Reset() {
-	for _, item := range t.db.Items(tableName) {
-		_, err := t.db.Direct().DeleteItem(context.Background(), &dynamodb.DeleteItemInput{
-			TableName: aws.String(tableName), Key: map[string]types.AttributeValue{t.name.key: item[t.name.key]},
-		})
-		if err != nil {
-			panic(err)
+	for table, key := range map[string]string{tableName: t.name.key, ledgerName: "name"} {
+		for _, item := range t.db.Items(table) {
+			_, err := t.db.Direct().DeleteItem(context.Background(), &dynamodb.DeleteItemInput{
+				TableName: aws.String(table), Key: map[string]types.AttributeValue{key: item[key]},
+			})
+			if err != nil {
+				panic(err)
+			}
 		}
 	}
 	t.db.ForgetTokens()
@@ -55,16 +63,7 @@ func (t *dynamoTable) Record() (persistence.Record, bool) {
 	if len(items) == 0 {
 		return persistence.Record{}, false
 	}
-	read := func(name string) string {
-		switch v := items[0][name].(type) {
-		case *types.AttributeValueMemberS:
-			return v.Value
-		case *types.AttributeValueMemberN:
-			return v.Value
-		default:
-			return ""
-		}
-	}
+	read := func(name string) string { return content(items[0][name]) }
 	count := func(name string) (n int64) {
 		_, _ = fmt.Sscan(read(name), &n) // 0 where there is none
 		return n
@@ -85,7 +84,34 @@ func (t *dynamoTable) Record() (persistence.Record, bool) {
 	if s := count(t.name.expiry); s != 0 {
 		r.ExpiresAt = time.Unix(s, 0)
 	}
+	if steps, ok := items[0][t.name.steps].(*types.AttributeValueMemberM); ok {
+		r.Steps = make(map[string][]byte, len(steps.Value))
+		for name, entry := range steps.Value {
+			r.Steps[name] = []byte(content(entry))
+		}
+	}
 	return r, true
+}
+
+// Applied implements [Ledger].
+func (t *dynamoTable) Applied() map[string]int {
+	applied := make(map[string]int)
+	for _, item := range t.db.Items(ledgerName) {
+		applied[content(item["name"])], _ = strconv.Atoi(content(item["n"])) // it is a number
+	}
+	return applied
+}
+
+// content is a text, or the digits of a number.
+func content(v types.AttributeValue) string {
+	switch v := v.(type) {
+	case *types.AttributeValueMemberS:
+		return v.Value
+	case *types.AttributeValueMemberN:
+		return v.Value
+	default:
+		return ""
+	}
 }
 
 // plain is a stored result as the caller gets it.

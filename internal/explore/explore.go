@@ -13,9 +13,15 @@ type Bounds struct {
 	Callers int
 	// Faults at most, in one execution.
 	Faults int
+	// Crashes are processes that die, at most, besides Faults.
+	Crashes int
+	// Failures of the functions of a saga, at most; a plain function always may fail.
+	Failures int
 	// Passes is how often time passes, at most: each time to any of the instants at
 	// which somebody may decide otherwise than before.
 	Passes int
+	// InTurn has each caller come when the one before is gone, and no lease is live.
+	InTurn bool
 	// Skews are what the callers' clocks show more than the true time; callers
 	// beyond the list have none.
 	Skews []time.Duration
@@ -56,6 +62,15 @@ type Report struct {
 // Write writes the report in words.
 func (r Report) Write(w io.Writer) {
 	fmt.Fprintf(w, "%s: %d callers, %d faults, time passes %d times", r.System, r.Bounds.Callers, r.Bounds.Faults, r.Bounds.Passes)
+	if r.Bounds.Crashes > 0 {
+		fmt.Fprintf(w, ", %d crashes", r.Bounds.Crashes)
+	}
+	if r.Bounds.Failures > 0 {
+		fmt.Fprintf(w, ", %d failures", r.Bounds.Failures)
+	}
+	if r.Bounds.InTurn {
+		fmt.Fprint(w, ", one caller after the other")
+	}
 	if len(r.Bounds.Skews) > 0 {
 		fmt.Fprintf(w, ", clocks off by %v", r.Bounds.Skews)
 	}

@@ -22,6 +22,15 @@ var extent = flag.String("explore", "quick", "how much to explore: quick, full o
 var (
 	plain     = idempotent.Config{}
 	readFirst = idempotent.Config{ReadFirst: true}
+	atOnce    = idempotent.Config{OnlyEnlists: true}
+)
+
+// Steps of sagas.
+var (
+	final      = Stage{}
+	undoable   = Stage{Compensable: true}
+	atMostOnce = Stage{Compensable: true, AtMostOnce: true}
+	enlisting  = Stage{Compensable: true, Enlists: true}
 )
 
 func TestEveryInterleavingKeepsThePromises(t *testing.T) {
@@ -39,6 +48,12 @@ func TestEveryInterleavingKeepsThePromises(t *testing.T) {
 			{OnDynamoDB(plain), Bounds{Callers: 2, Passes: 1, Skews: behind}},
 			{OnDynamoDB(readFirst), Bounds{Callers: 2, Passes: 1}},
 			{OnItemlessDynamoDB(plain), Bounds{Callers: 2, Passes: 1}},
+			{OnMemory(plain).WithSaga(Chain(5, undoable)), Bounds{Callers: 2, InTurn: true, Crashes: 1, Failures: 1}},
+			{OnMemory(plain).WithSaga(Saga{undoable, final, atMostOnce}), Bounds{Callers: 2, InTurn: true, Crashes: 1, Failures: 2}},
+			{OnMemory(plain).WithSaga(Chain(1, atMostOnce)), Bounds{Callers: 2, Passes: 1, Failures: 1}},
+			{OnDynamoDB(plain).WithSaga(Chain(5, enlisting)), Bounds{Callers: 2, InTurn: true, Crashes: 1, Failures: 1}},
+			{OnDynamoDB(plain).WithSaga(Saga{enlisting, undoable}), Bounds{Callers: 2, InTurn: true, Faults: 1, Failures: 1}},
+			{OnDynamoDB(atOnce), Bounds{Callers: 2, Faults: 1}},
 		},
 		"full": {
 			{OnMemory(plain), Bounds{Callers: 2, Faults: 2, Passes: 1}},
@@ -52,6 +67,18 @@ func TestEveryInterleavingKeepsThePromises(t *testing.T) {
 			{OnDynamoDB(plain), Bounds{Callers: 2, Faults: 1, Passes: 1, Skews: behind}},
 			{OnDynamoDB(readFirst), Bounds{Callers: 2, Faults: 1, Passes: 1}},
 			{OnItemlessDynamoDB(plain), Bounds{Callers: 2, Faults: 1, Passes: 1}},
+			{OnMemory(plain).WithSaga(Chain(5, undoable)), Bounds{Callers: 3, InTurn: true, Crashes: 2, Failures: 2}},
+			{OnMemory(plain).WithSaga(Chain(5, undoable)), Bounds{Callers: 2, InTurn: true, Faults: 1, Failures: 2}},
+			{OnMemory(plain).WithSaga(Chain(5, atMostOnce)), Bounds{Callers: 2, InTurn: true, Crashes: 2, Failures: 1}},
+			{OnMemory(plain).WithSaga(Chain(3, undoable)), Bounds{Callers: 2, InTurn: true, Faults: 2, Failures: 1}},
+			{OnMemory(plain).WithSaga(Chain(3, undoable)), Bounds{Callers: 2, Passes: 1, Failures: 1}},
+			{OnMemory(plain).WithSaga(Saga{undoable, final, atMostOnce}), Bounds{Callers: 2, Passes: 1, Failures: 1}},
+			{OnDynamoDB(plain).WithSaga(Chain(5, enlisting)), Bounds{Callers: 3, InTurn: true, Crashes: 2, Failures: 1}},
+			{OnDynamoDB(plain).WithSaga(Chain(5, enlisting)), Bounds{Callers: 2, InTurn: true, Faults: 1, Failures: 1}},
+			{OnDynamoDB(plain).WithSaga(Chain(3, enlisting)), Bounds{Callers: 2, Passes: 1, Failures: 1}},
+			{OnDynamoDB(plain).WithSaga(Chain(2, enlisting)), Bounds{Callers: 2, Passes: 1, Crashes: 1, Failures: 1}},
+			{OnDynamoDB(atOnce), Bounds{Callers: 2, Faults: 1, Passes: 1}},
+			{OnDynamoDB(atOnce), Bounds{Callers: 3, Faults: 1}},
 		},
 		"deep": {
 			{OnDynamoDB(plain), Bounds{Callers: 3, Faults: 2, Passes: 1}},
@@ -60,6 +87,11 @@ func TestEveryInterleavingKeepsThePromises(t *testing.T) {
 			{OnDynamoDB(plain), Bounds{Callers: 2, Faults: 2, Passes: 2, Boundaries: true}},
 			{OnDynamoDB(plain), Bounds{Callers: 3, Faults: 1, Passes: 1, Skews: []time.Duration{-Allowance / 2, 0, Allowance / 2}}},
 			{OnItemlessDynamoDB(plain), Bounds{Callers: 3, Faults: 1, Passes: 1}},
+			{OnMemory(plain).WithSaga(Chain(5, undoable)), Bounds{Callers: 2, InTurn: true, Faults: 2, Failures: 2}},
+			{OnMemory(plain).WithSaga(Chain(2, undoable)), Bounds{Callers: 2, Faults: 1, Passes: 1, Failures: 1}},
+			{OnMemory(plain).WithSaga(Chain(1, atMostOnce)), Bounds{Callers: 2, Faults: 1, Passes: 1, Failures: 2}},
+			{OnDynamoDB(plain).WithSaga(Chain(3, enlisting)), Bounds{Callers: 2, InTurn: true, Faults: 2, Failures: 1}},
+			{OnDynamoDB(plain).WithSaga(Chain(2, enlisting)), Bounds{Callers: 2, Faults: 1, Passes: 1, Failures: 1}},
 		},
 	}
 	chosen, known := explorations[*extent]
@@ -91,13 +123,24 @@ func guarantees(t *testing.T) string {
 
 // rowOf is the page's row of an exploration.
 func rowOf(r Report) string {
-	notes := ""
-	if b := r.Bounds; b.Boundaries {
-		notes = "also the last instant of every lease and record"
-	} else if len(b.Skews) > 0 {
-		notes = fmt.Sprintf("the second clock is off by %v", b.Skews[1])
+	var notes []string
+	b := r.Bounds
+	if b.Boundaries {
+		notes = append(notes, "also the last instant of every lease and record")
 	}
-	return fmt.Sprintf("| %s | %d | %d | %d | %s | %d |", r.System, r.Bounds.Callers, r.Bounds.Faults, r.Bounds.Passes, notes, r.States)
+	if len(b.Skews) > 0 {
+		notes = append(notes, fmt.Sprintf("the second clock is off by %v", b.Skews[1]))
+	}
+	if b.InTurn {
+		notes = append(notes, "one after the other")
+	}
+	if b.Crashes > 0 {
+		notes = append(notes, fmt.Sprintf("crashes: %d", b.Crashes))
+	}
+	if b.Failures > 0 {
+		notes = append(notes, fmt.Sprintf("failures: %d", b.Failures))
+	}
+	return fmt.Sprintf("| %s | %d | %d | %d | %s | %d |", r.System, b.Callers, b.Faults, b.Passes, strings.Join(notes, "; "), r.States)
 }
 
 // Without what a promise rests on, it does not hold, and the explorer sees it.
@@ -177,7 +220,8 @@ func TestPowertoolsProtocolBreaksPromises(t *testing.T) {
 // Steps whose order makes no difference are taken in one order. That must not hide
 // anything.
 func TestTheReducedSearchFindsWhatTheFullOneFinds(t *testing.T) {
-	for _, system := range []System{OnMemory(plain), Powertools()} {
+	saga := OnMemory(plain).WithSaga(Chain(1, Stage{AtMostOnce: true}))
+	for _, system := range []System{OnMemory(plain), Powertools(), saga, spoiled{forgets: ":started"}.in(saga, "starts are not told")} {
 		broken := func(full bool) []Promise {
 			report := Run(t, system, Bounds{Callers: 2, Passes: 1, Full: full})
 			report.Write(t.Output())

@@ -24,7 +24,12 @@ func OnDynamoDB(config idempotent.Config) System {
 	if config.ReadFirst {
 		name += ", read first"
 	}
-	return onDynamoDB(name, config, func(w wire) dynamostore.API { return w })
+	if config.OnlyEnlists {
+		name += ", in one request"
+	}
+	system := onDynamoDB(name, config, func(w wire) dynamostore.API { return w })
+	system.AtOnce = config.OnlyEnlists
+	return system
 }
 
 // OnItemlessDynamoDB is the same on an endpoint that does not say which item was in
@@ -36,7 +41,7 @@ func OnItemlessDynamoDB(config idempotent.Config) System {
 func onDynamoDB(name string, config idempotent.Config, client func(wire) dynamostore.API) System {
 	return System{Name: name, Open: func() (Table, error) {
 		t, err := openDynamo(attributes{
-			key: "idempotency_key", status: "status", owner: "owner", lease: "lease_until", expiry: "expire_at", result: "result", attempt: "attempt",
+			key: "idempotency_key", status: "status", owner: "owner", lease: "lease_until", expiry: "expire_at", result: "result", attempt: "attempt", steps: "steps",
 		})
 		if err != nil {
 			return nil, err
@@ -60,12 +65,30 @@ func (t *ikkaiTable) Connect(p *Process) (Protocol, error) {
 	return guarded(p, store, t.config)
 }
 
+// WithSaga is the system with a saga for a function.
+func (s System) WithSaga(saga Saga) System {
+	s.Name += ", " + saga.String()
+	s.Saga = saga
+	return s
+}
+
+// Spoiled is the system with a store that is broken in some way.
+func (s System) Spoiled(how string, spoil func(Table, persistence.Store) persistence.Store) System {
+	s.Name += ", where " + how
+	s.Spoil = spoil
+	return s
+}
+
 // guarded is the engine of a process whose clock is off.
 func guarded(p *Process, store persistence.Store, config idempotent.Config) (Protocol, error) {
 	config.Operation = "explored"
 	config.TTL = ttl
+	config.Steps = p.world.system.Saga.names()
 	config.Logger = slog.New(slog.DiscardHandler)
-	guard, err := idempotent.New(skewed{Store: store, skew: p.Skew}, config)
+	if spoil := p.world.system.Spoil; spoil != nil {
+		store = spoil(p.world.table, store)
+	}
+	guard, err := idempotent.New(seen{Store: store, p: p}, config)
 	if err != nil {
 		return nil, err
 	}
@@ -73,6 +96,9 @@ func guarded(p *Process, store persistence.Store, config idempotent.Config) (Pro
 		answer, err := idempotent.Do(ctx, guard, keyText, run)
 		if errors.Is(err, idempotent.ErrInProgress) {
 			err = errors.Join(ErrRejected, err)
+		}
+		if errors.Is(err, idempotent.ErrPermanent) {
+			err = errors.Join(ErrFailed, err)
 		}
 		return answer, err
 	}, nil

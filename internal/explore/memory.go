@@ -2,6 +2,7 @@ package explore
 
 import (
 	"context"
+	"errors"
 	"time"
 
 	"github.com/ikkai-go/idempotency/idempotent"
@@ -53,19 +54,28 @@ type remote struct {
 
 // Acquire implements [persistence.Store].
 func (r remote) Acquire(ctx context.Context, c persistence.Claim) (persistence.Record, error) {
-	return Ask(ctx, r.p, "Acquire", func() (persistence.Record, error) { return r.store.Acquire(context.Background(), c) })
+	got, err := Ask(ctx, r.p, "Acquire", func() (persistence.Record, error) { return r.store.Acquire(context.Background(), c) })
+	return got, below("acquire", err)
 }
 
 // Complete implements [persistence.Store].
 func (r remote) Complete(ctx context.Context, l persistence.Lease, o persistence.Outcome) error {
 	_, err := Ask(ctx, r.p, "Complete", func() (struct{}, error) { return struct{}{}, r.store.Complete(context.Background(), l, o) })
-	return err
+	return below("complete", err)
 }
 
 // Release implements [persistence.Store].
 func (r remote) Release(ctx context.Context, l persistence.Lease) error {
 	_, err := Ask(ctx, r.p, "Release", func() (struct{}, error) { return struct{}{}, r.store.Release(context.Background(), l) })
-	return err
+	return below("release", err)
+}
+
+// Checkpoint implements [persistence.Checkpointer].
+func (r remote) Checkpoint(ctx context.Context, l persistence.Lease, step string, output []byte) error {
+	_, err := Ask(ctx, r.p, "Checkpoint", func() (struct{}, error) {
+		return struct{}{}, r.store.Checkpoint(context.Background(), l, step, output)
+	})
+	return below("checkpoint", err)
 }
 
 // Read implements [persistence.Reader].
@@ -78,5 +88,13 @@ func (r remote) Read(ctx context.Context, key string) (persistence.Record, bool,
 		record, found, err := r.store.Read(context.Background(), key)
 		return answer{record, found}, err
 	})
-	return got.record, got.found, err
+	return got.record, got.found, below("read", err)
+}
+
+// below is the error of a request that has got no reply, in the terms of the contract.
+func below(op string, err error) error {
+	if err == nil || errors.Is(err, persistence.ErrLeaseLost) {
+		return err
+	}
+	return &persistence.Fault{Op: op, Retryable: true, Err: err}
 }

@@ -17,6 +17,8 @@ const tries = 2
 const callTimeout = 10 * time.Second
 
 var (
+	// ErrFailed marks the error of a caller that has got a recorded failure.
+	ErrFailed = errors.New("explore: the call has failed for good")
 	// ErrRejected marks the error of a caller that was turned away because another
 	// run is under way.
 	ErrRejected = errors.New("explore: another run is under way")
@@ -32,7 +34,7 @@ const (
 	idle    moment = iota // it has not started
 	asking                // its request is about to be applied
 	hearing               // its request was applied, and the reply is on its way
-	running               // it is in the guarded function
+	running               // it is in the guarded function, or in one that belongs to a step of it
 	ended                 // it has its answer
 	dead
 )
@@ -41,11 +43,15 @@ const (
 type signal uint8
 
 const (
-	arrived signal = iota // the reply
-	lost                  // the request, or its reply
-	returns               // the guarded function
-	fails                 // the guarded function
-	panics                // the guarded function
+	arrived  signal = iota // the reply
+	lost                   // the request, or its reply
+	returns                // the function
+	fails                  // the function
+	declines               // the function fails for good
+	breaks                 // the function fails, and has had its effect
+	panics                 // the function
+	confirms               // that the step has happened
+	denies                 // that the step has happened
 	dies
 )
 
@@ -61,12 +67,18 @@ type Process struct {
 	at      moment
 	resume  chan signal
 	request *request        // at asking and hearing
-	ctx     context.Context // of the guarded function, at running
+	ctx     context.Context // of the function that it is in, at running
+	doing   string          // which function that is
+	ways    []kind          // in which it may end
+	asks    string          // the step of which it finds out whether it has happened
+	within  context.Context // of the guarded function; nil outside of it
+	entered bool            // the guarded function
 
 	past   []event
-	met    int    // who had written the record that its last request left alone
-	tokens int    // how many owners it has been
-	ran    string // the result of its run; empty before
+	met    int      // who had written the record that its last request left alone
+	tokens int      // how many owners it has been
+	ran    string   // the result of its run; empty before
+	did    []string // steps that have succeeded, or are known to have, and marks of those that it has undone
 	answer string
 	err    error
 }
@@ -136,17 +148,51 @@ func (p *Process) begin(protocol Protocol) {
 
 // run is the guarded function.
 func (p *Process) run(ctx context.Context) (string, error) {
-	p.ctx = ctx
-	p.world.enter(p)
-	switch p.stop(running) {
-	case fails:
-		return "", errTryAgain
+	p.world.enter(ctx, p)
+	p.within, p.entered = ctx, true
+	defer func() { p.within = nil }()
+	if saga := p.world.system.Saga; len(saga) > 0 {
+		result, err := saga.run(ctx, p)
+		if err != nil {
+			return "", err
+		}
+		p.ran = result
+		return result, nil
+	}
+	ways := []kind{returnsOK, returnsError, unwinds}
+	if p.world.system.AtOnce {
+		ways = append(ways, failsForGood)
+	}
+	if _, err := p.pause(ctx, "function", ways...); err != nil {
+		return "", err
+	}
+	if p.world.system.AtOnce {
+		enlist(ctx, completion)
+	}
+	p.ran = p.name + "'s result"
+	return p.ran, nil
+}
+
+// pause stops in a function, until it ends in one of the ways. Its error is the
+// function's.
+func (p *Process) pause(ctx context.Context, doing string, ways ...kind) (signal, error) {
+	p.ctx, p.doing, p.ways = ctx, doing, ways
+	switch s := p.stop(running); s {
+	case fails, breaks:
+		return s, errTryAgain
+	case declines:
+		return s, errDeclined(p.name)
 	case panics:
 		panic(errTryAgain)
 	default:
-		p.ran = p.name + "'s result"
-		return p.ran, nil
+		return s, nil
 	}
+}
+
+// works tells whether the process is in the guarded function, or in one that undoes
+// it, and has time left.
+func (p *Process) works() bool {
+	return p.at == running && p.ctx.Err() == nil || p.within != nil && !p.over() && p.within.Err() == nil
 }
 
 // stop hands control to the world. A dead process never gets it back: what its

@@ -1,6 +1,7 @@
 package explore
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"slices"
@@ -29,7 +30,10 @@ const (
 // [Bounds.Once] says so, to show why.
 const Once Promise = "the function runs once before its record expires"
 
-var promises = []Promise{Alone, Fenced, Stable, Owner, Inert, Innocent, Truthful, Bounded, Live, Once}
+var promises = []Promise{
+	Alone, Fenced, Stable, Owner, Inert, Innocent, Truthful, Bounded, Live, Once,
+	Finished, Kept, Started, Backward, Reverse, Undone, Paired, Documented, Committed,
+}
 
 // Allowance is the clock skew that the promises allow for: the engine's default.
 const Allowance = time.Second
@@ -53,14 +57,22 @@ func (w *world) judgeChange(p *Process, r *request, before, after record) {
 	kept := before.exists && !before.Expired(w.now().Add(Allowance))
 	acquired := after.exists && !after.Status.Finished() && (!kept || before.Owner != after.Owner || before.Owner == "")
 	free := !kept || !before.Status.Finished() && !before.LeaseLive(w.now())
-	// What acquires a free record once more leaves an orphan that its lease bounds.
-	if orphan := acquired && free; *r.applied && !orphan && w.holder != p.index {
+	// What acquires a free record once more leaves an orphan that its lease bounds. Its
+	// caller may still be there, late, and settle it by what it knows. What is settled at
+	// once and has expired is as good as nothing.
+	orphan := acquired && free || after.exists && after.Expired(w.now())
+	if *r.applied && !orphan && w.holder != p.index {
 		w.violate(Inert, "%s's %s was applied before, and has changed the record again", p.name, r.name)
+	}
+	w.judgeSteps(p, r, before, after)
+	if w.system.AtOnce && !kept && after.exists && after.Status.Finished() {
+		w.holder = p.index
 	}
 	switch {
 	case kept && before.Status.Finished():
 		w.violate(Stable, "%s's %s has changed %s into %s", p.name, r.name, w.describe(before), w.describe(after))
 	case acquired:
+		w.regained = *r.applied || w.regained && before.Owner == after.Owner
 		w.holder = p.index
 		return
 	case w.holder != p.index:
@@ -75,26 +87,31 @@ func (w *world) judgeChange(p *Process, r *request, before, after record) {
 }
 
 // enter judges the start of a run.
-func (w *world) enter(p *Process) {
-	for _, other := range w.processes {
-		if other != p && other.at == running && other.ctx.Err() == nil {
-			w.violate(Alone, "%s runs, and %s is running with %v left", p.name, other.name, timeLeft(other))
-		}
-	}
-	switch {
-	case p.ctx.Err() != nil:
-		w.violate(Fenced, "%s runs though its time is over", p.name)
-	case w.holder != p.index:
-		w.violate(Fenced, "%s runs under a record that is not its own", p.name)
-	case w.bounds.Once && w.now().Before(w.ranUntil):
+func (w *world) enter(ctx context.Context, p *Process) {
+	w.judgeStart(ctx, p, "function")
+	if w.bounds.Once && w.now().Before(w.ranUntil) {
 		w.violate(Once, "%s runs, after another run", p.name)
 	}
 	w.ranUntil = w.record.ExpiresAt
 }
 
-func timeLeft(p *Process) time.Duration {
-	end, _ := p.ctx.Deadline()
-	return time.Until(end)
+// judgeStart judges the start of a function: the guarded one, or one that belongs to a
+// step of it.
+func (w *world) judgeStart(ctx context.Context, p *Process, doing string) {
+	if w.system.AtOnce {
+		return
+	}
+	for _, other := range w.processes {
+		if other != p && other.works() {
+			w.violate(Alone, "%s's %s runs, and %s is running under a live lease", p.name, doing, other.name)
+		}
+	}
+	switch {
+	case ctx.Err() != nil:
+		w.violate(Fenced, "%s's %s runs though its time is over", p.name, doing)
+	case w.holder != p.index:
+		w.violate(Fenced, "%s's %s runs under a record that is not its own", p.name, doing)
+	}
 }
 
 // judgeEnd judges the answer that a process has got, if it has.
@@ -105,7 +122,7 @@ func (w *world) judgeEnd(p *Process) {
 		w.violate(Innocent, "%s is told that another run is under way, but it is its own record", p.name)
 	case p.err == nil && !slices.Contains(w.results, p.answer):
 		w.violate(Truthful, "%s has the answer %q, which is not recorded", p.name, p.answer)
-	case p.err == nil && p.ran != "" && p.answer != p.ran:
+	case p.err == nil && p.ran != "" && p.answer != p.ran && !w.system.AtOnce:
 		w.violate(Truthful, "%s has run and has the answer %q", p.name, p.answer)
 	}
 }
@@ -117,17 +134,15 @@ func (w *world) settle() {
 	if r.exists && !r.Status.Finished() {
 		left := w.describe(r)
 		switch {
-		case r.Status == persistence.StatusPartial && len(r.Steps) > 0:
+		case r.Status == persistence.StatusPartial: // anybody may go on
 		case r.LeaseUntil.IsZero():
 			w.violate(Bounded, "%s is left", left)
 		case r.LeaseUntil.After(w.now().Add(callTimeout + 2*Allowance)):
 			w.violate(Bounded, "%s is left, for longer than any lease", left)
-		case w.faultsLeft == w.bounds.Faults && w.passesLeft == w.bounds.Passes:
+		case !w.troubled():
 			w.violate(Bounded, "%s is left though nothing went wrong", left)
 		}
-		if end := r.LeaseUntil.Add(time.Millisecond); end.After(w.now()) {
-			w.sleepUntil(end)
-		}
+		w.outlastLease()
 	}
 	last := w.add(0)
 	w.start(last)
@@ -138,14 +153,21 @@ func (w *world) settle() {
 		case hearing:
 			w.resume(last, arrived)
 		case running:
-			w.resume(last, returns)
+			end := returns
+			if last.ways[0] == finds {
+				end = w.truth(last)
+			}
+			w.resume(last, end)
 		}
 	}
 	replays := r.exists && r.Status.Finished() && !r.Expired(w.now())
 	switch {
+	case errors.Is(last.err, ErrFailed) && w.record.exists && w.record.Status == persistence.StatusFailed:
 	case last.err != nil:
 		w.violate(Live, "the last caller gets %v", last.err)
-	case replays && (last.ran != "" || last.answer != string(r.Result)):
+	case w.record.Status != persistence.StatusCompleted:
+		w.violate(Live, "the last caller leaves %s", w.describe(w.record))
+	case replays && (last.ran != "" && !w.system.AtOnce || last.answer != string(r.Result)):
 		w.violate(Live, "the last caller gets %q instead of the recorded %q", last.answer, r.Result)
 	}
 }

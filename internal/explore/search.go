@@ -51,7 +51,7 @@ func (s *search) run(t *testing.T, system System) {
 				if !more {
 					return
 				}
-				synctest.Test(t, func(*testing.T) { s.execute(table, p) })
+				synctest.Test(t, func(*testing.T) { s.execute(system, table, p) })
 				s.done()
 			}
 		})
@@ -102,9 +102,9 @@ func (s *search) add(paths ...path) {
 
 // execute runs the system from the start along a path, and from its end on along
 // the first of all further paths. The others are put down to be followed later.
-func (s *search) execute(table Table, p path) {
+func (s *search) execute(system System, table Table, p path) {
 	s.executions.Add(1)
-	w := newWorld(s.bounds, table)
+	w := newWorld(s.bounds, system, table)
 	defer w.stop()
 	for i, step := range p {
 		if i < len(p)-1 && w.violated != nil {
@@ -175,7 +175,7 @@ func (s *search) explain(t *testing.T, system System, v *Violation) {
 		t.Fatal(err)
 	}
 	synctest.Test(t, func(*testing.T) {
-		w := newWorld(s.bounds, table)
+		w := newWorld(s.bounds, system, table)
 		defer w.stop()
 		w.trace = &v.Steps
 		for _, step := range v.path {

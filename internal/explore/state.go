@@ -20,6 +20,8 @@ type event struct {
 	signal signal
 	at     time.Time
 	reply  reply // of the request, where it arrived
+	// failure is the error of a call that asked for the request, where that is over.
+	failure string
 }
 
 // reply is all that the reply to a request can depend on: the record that the
@@ -86,6 +88,7 @@ func (d *digest) past(events []event) {
 		d.time(e.at)
 		d.flag(e.reply.changed)
 		d.record(e.reply.record)
+		d.text(e.failure)
 	}
 }
 
@@ -95,9 +98,12 @@ func (w *world) state() uint64 {
 	d.number(d.now.Nanosecond()) // expiries are compared in whole seconds
 	d.record(w.record)
 	d.number(w.faultsLeft)
+	d.number(w.crashesLeft)
+	d.number(w.failuresLeft)
 	d.number(w.passesLeft)
 	d.number(w.author)
 	d.number(w.holder)
+	d.flag(w.regained)
 	d.number(w.urgent)
 	if w.bounds.Once {
 		d.time(w.ranUntil)
@@ -106,13 +112,16 @@ func (w *world) state() uint64 {
 	for _, result := range w.results {
 		d.text(result)
 	}
+	w.writeBooks(&d)
 	for _, p := range w.processes {
 		if p.over() {
 			d.number(int(dead))
 			continue
 		}
 		d.number(int(p.at))
-		d.number(p.met)
+		if !p.entered { // from then on it is not rejected any more
+			d.number(p.met)
+		}
 		d.past(p.past)
 		if p.at == asking || p.at == hearing {
 			d.flag(*p.request.applied)

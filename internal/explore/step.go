@@ -14,7 +14,10 @@ const (
 	replies
 	returnsOK
 	returnsError
+	failsForGood
+	breaksOff // the function had its effect, and fails
 	unwinds
+	finds // the function finds out whether the step has happened
 	passes
 	removes
 	// Faults.
@@ -69,24 +72,31 @@ func (w *world) enabled() []step {
 // stepsOf returns the steps of one process.
 func (w *world) stepsOf(i int) []step {
 	p := w.processes[i]
-	var kinds, faults []kind
+	var kinds, faults []kind // besides crashes
 	switch p.at {
 	case idle: // callers are alike, so they may as well come in order
-		if i == 0 || w.processes[i-1].at != idle || w.processes[i-1].Skew != p.Skew {
+		if i == 0 || w.processes[i-1].Skew != p.Skew ||
+			w.processes[i-1].at != idle && !w.bounds.InTurn || w.processes[i-1].over() {
 			kinds = []kind{starts}
 		}
 	case asking:
-		kinds, faults = []kind{applies}, []kind{delays, crashes}
+		kinds, faults = []kind{applies}, []kind{delays}
 		if !p.request.reads {
 			faults = append(faults, duplicates)
 		}
 	case hearing:
-		kinds, faults = []kind{replies}, []kind{losesReply, crashes}
+		kinds, faults = []kind{replies}, []kind{losesReply}
 	case running:
-		kinds, faults = []kind{returnsOK, returnsError, unwinds}, []kind{crashes}
+		kinds = slices.Clone(p.ways)
+		if len(w.system.Saga) > 0 && w.failuresLeft == 0 {
+			kinds = kinds[:1]
+		}
 	}
 	if w.faultsLeft > 0 {
 		kinds = append(kinds, faults...)
+	}
+	if p.at != idle && !p.over() && w.faultsLeft+w.crashesLeft > 0 {
+		kinds = append(kinds, crashes)
 	}
 	steps := make([]step, len(kinds))
 	for n, k := range kinds {
@@ -95,24 +105,33 @@ func (w *world) stepsOf(i int) []step {
 	return steps
 }
 
+// ends are the ways in which a function ends.
+var ends = map[kind]signal{
+	returnsOK: returns, returnsError: fails, failsForGood: declines, breaksOff: breaks, unwinds: panics,
+}
+
 // take makes a step happen.
 func (w *world) take(s step) {
 	w.tell(s)
-	w.urgent = nobody
+	w.urgent, w.stirred = nobody, false
 	defer w.press(s)
 	switch s.kind {
 	case starts:
+		if w.bounds.InTurn {
+			w.outlastLease()
+		}
 		w.start(w.processes[s.who])
 	case applies:
 		w.apply(w.processes[s.who])
 	case replies:
 		w.resume(w.processes[s.who], arrived)
-	case returnsOK:
-		w.resume(w.processes[s.who], returns)
-	case returnsError:
-		w.resume(w.processes[s.who], fails)
-	case unwinds:
-		w.resume(w.processes[s.who], panics)
+	case returnsOK, returnsError, failsForGood, breaksOff, unwinds:
+		if s.kind != returnsOK && len(w.system.Saga) > 0 {
+			w.failuresLeft--
+		}
+		w.resume(w.processes[s.who], ends[s.kind])
+	case finds:
+		w.resume(w.processes[s.who], w.truth(w.processes[s.who]))
 	case passes:
 		w.passesLeft--
 		w.sleepUntil(w.instants()[s.who])
@@ -136,7 +155,11 @@ func (w *world) take(s step) {
 		w.faultsLeft--
 		w.resume(w.processes[s.who], lost)
 	case crashes:
-		w.faultsLeft--
+		if w.crashesLeft > 0 {
+			w.crashesLeft--
+		} else {
+			w.faultsLeft--
+		}
 		w.resume(w.processes[s.who], dies)
 	case appliesLate:
 		late := w.network[s.who]
@@ -148,13 +171,13 @@ func (w *world) take(s step) {
 }
 
 // press makes a process urgent that has begun, been answered, or left its function,
-// and has to ask next.
+// and has to ask next. An effect that others can find out about concerns them.
 func (w *world) press(s step) {
-	if w.bounds.Full {
+	if w.bounds.Full || w.stirred {
 		return
 	}
 	switch s.kind {
-	case starts, applies, duplicates, returnsOK, returnsError, unwinds:
+	case starts, applies, duplicates, returnsOK, returnsError, failsForGood, breaksOff, unwinds, finds:
 		if p := w.processes[s.who]; !p.over() {
 			w.urgent = p.index
 		}
@@ -176,11 +199,17 @@ func (w *world) tell(s step) {
 	case replies:
 		text = fmt.Sprintf("%s gets the reply to its %s", name(), w.processes[s.who].request.name)
 	case returnsOK:
-		text = name() + "'s function returns its result"
+		text = fmt.Sprintf("%s's %s returns its result", name(), w.processes[s.who].doing)
 	case returnsError:
-		text = name() + "'s function fails"
+		text = fmt.Sprintf("%s's %s fails", name(), w.processes[s.who].doing)
+	case failsForGood:
+		text = fmt.Sprintf("%s's %s fails for good", name(), w.processes[s.who].doing)
+	case breaksOff:
+		text = fmt.Sprintf("%s's %s fails after its effect", name(), w.processes[s.who].doing)
 	case unwinds:
-		text = name() + "'s function panics"
+		text = fmt.Sprintf("%s's %s panics", name(), w.processes[s.who].doing)
+	case finds:
+		text = fmt.Sprintf("%s's %s finds out", name(), w.processes[s.who].doing)
 	case passes:
 		text = fmt.Sprintf("time passes, to %v", w.instants()[s.who].Sub(w.base))
 	case removes:

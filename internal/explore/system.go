@@ -14,6 +14,13 @@ type System struct {
 	// Open makes an empty table: one for each worker that explores, outside of any
 	// bubble.
 	Open func() (Table, error)
+	// Saga is what the guarded function does. One without steps is a plain function.
+	Saga Saga
+	// AtOnce says that the function's only effects are writes that it enlists, and that it
+	// runs without a record: in any number of callers at once.
+	AtOnce bool
+	// Spoil, if set, breaks the store that the engine gets, to see a promise broken.
+	Spoil func(Table, persistence.Store) persistence.Store
 }
 
 // Table is where the record of the callers' key is kept.
@@ -29,7 +36,15 @@ type Table interface {
 	Connect(p *Process) (Protocol, error)
 }
 
+// Ledger is a [Table] beside which there is another one, for the writes that functions
+// enlist.
+type Ledger interface {
+	// Applied returns how often each of them was applied, by its name.
+	Applied() map[string]int
+}
+
 // Protocol takes one call through an idempotency protocol. run is what must not
 // happen twice. The error of a caller that is turned away because another run is
-// under way wraps [ErrRejected].
+// under way wraps [ErrRejected], and that of one that gets a recorded failure wraps
+// [ErrFailed].
 type Protocol func(ctx context.Context, run func(context.Context) (string, error)) (string, error)

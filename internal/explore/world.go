@@ -13,21 +13,29 @@ const nobody = -1
 
 // world is one execution of a system.
 type world struct {
-	bounds     Bounds
-	table      Table
-	base       time.Time
-	processes  []*Process
-	network    []stray
-	faultsLeft int
-	passesLeft int
-	urgent     int // who has to go on before anybody else, unless time passes
+	bounds       Bounds
+	table        Table
+	system       System
+	base         time.Time
+	processes    []*Process
+	network      []stray
+	faultsLeft   int
+	crashesLeft  int
+	failuresLeft int
+	passesLeft   int
+	urgent       int // who has to go on before anybody else, unless time passes
 
 	record   record            // that is stored
 	owners   map[string]string // from tokens to names that are the same in every execution
 	author   int               // who has changed the record last
 	holder   int               // who has acquired the record last
+	regained bool              // by a copy of the request by which the holder had acquired it before
 	results  []string          // all that have been recorded
 	ranUntil time.Time         // when the record of the last run expires
+	books    map[string]*book  // of the saga's steps
+	finished []string          // steps, in the order in which that was recorded
+	applied  map[string]int    // how often each enlisted write was
+	stirred  bool              // the books have changed in this step
 	violated *Violation
 	trace    *[]string // nil where nobody wants to know
 }
@@ -40,16 +48,21 @@ type stray struct {
 }
 
 // newWorld begins an execution, in a bubble.
-func newWorld(b Bounds, table Table) *world {
+func newWorld(b Bounds, system System, table Table) *world {
 	table.Reset()
 	w := &world{
-		bounds: b, table: table, base: time.Now(), faultsLeft: b.Faults, passesLeft: b.Passes,
+		bounds: b, system: system, table: table, books: newBooks(system.Saga), base: time.Now(), faultsLeft: b.Faults, crashesLeft: b.Crashes, failuresLeft: b.Failures, passesLeft: b.Passes,
 		owners: make(map[string]string), urgent: nobody, author: nobody, holder: nobody,
 	}
 	for i := range b.Callers {
 		w.add(b.skew(i))
 	}
 	return w
+}
+
+// troubled tells whether anything has gone wrong.
+func (w *world) troubled() bool {
+	return w.faultsLeft < w.bounds.Faults || w.crashesLeft < w.bounds.Crashes || w.passesLeft < w.bounds.Passes
 }
 
 func (w *world) add(skew time.Duration) *Process {
@@ -104,7 +117,7 @@ func (w *world) applyLate(s stray) {
 
 // change carries a request out and judges what it does to the record.
 func (w *world) change(p *Process, r *request, do func()) reply {
-	before := w.record
+	before, applied := w.record, w.applied
 	do()
 	w.look()
 	after := w.record
@@ -112,6 +125,7 @@ func (w *world) change(p *Process, r *request, do func()) reply {
 		p.tokens++
 		w.owners[after.Owner] = p.name + strconv.Itoa(p.tokens)
 	}
+	w.judgeWrites(p, r, before, after, applied)
 	if reflect.DeepEqual(before, after) {
 		return reply{record: before}
 	}
@@ -137,6 +151,9 @@ func (w *world) stop() {
 func (w *world) look() {
 	r, exists := w.table.Record()
 	w.record = record{r, exists}
+	if ledger, ok := w.table.(Ledger); ok {
+		w.applied = ledger.Applied()
+	}
 }
 
 // now is the true time.
@@ -172,6 +189,13 @@ func (w *world) instants() []time.Time {
 	all = slices.DeleteFunc(all, func(t time.Time) bool { return !t.After(now) })
 	slices.SortFunc(all, time.Time.Compare)
 	return slices.CompactFunc(all, time.Time.Equal)
+}
+
+// outlastLease waits for the end of a live lease.
+func (w *world) outlastLease() {
+	if end := w.record.LeaseUntil.Add(time.Millisecond); w.record.exists && end.After(w.now()) {
+		w.sleepUntil(end)
+	}
 }
 
 func (w *world) sleepUntil(t time.Time) {

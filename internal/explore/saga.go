@@ -1,0 +1,203 @@
+package explore
+
+import (
+	"context"
+	"fmt"
+	"strconv"
+	"strings"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+
+	"github.com/ikkai-go/idempotency/idempotent"
+	"github.com/ikkai-go/idempotency/persistence/dynamostore"
+)
+
+// Saga is a guarded function that consists of steps, one after the other. Each of
+// their functions is a place where the process may stop, and end in any way.
+type Saga []Stage
+
+// Stage is a step of a saga.
+type Stage struct {
+	// Compensable steps have a compensation.
+	Compensable bool
+	// AtMostOnce steps have a function that finds out whether they have happened, and
+	// tells the truth if it does not fail.
+	AtMostOnce bool
+	// Enlists says that the effects of the step, and of its compensation, are writes
+	// that commit with their entries. Needs a table that is a [Ledger].
+	Enlists bool
+}
+
+// Chain is a saga of n like steps.
+func Chain(n int, stage Stage) Saga {
+	saga := make(Saga, n)
+	for i := range saga {
+		saga[i] = stage
+	}
+	return saga
+}
+
+// enlists tells whether a step of the saga does. The guarded function then does, too.
+func (s Saga) enlists() bool {
+	for _, stage := range s {
+		if stage.Enlists {
+			return true
+		}
+	}
+	return false
+}
+
+// names are those of the steps, in order.
+func (s Saga) names() []string {
+	names := make([]string, len(s))
+	for i := range s {
+		names[i] = strconv.Itoa(i + 1)
+	}
+	return names
+}
+
+// String describes the saga in a few words.
+func (s Saga) String() string {
+	var kinds []string
+	for i := 0; i < len(s); {
+		n := 1
+		for i+n < len(s) && s[i+n] == s[i] {
+			n++
+		}
+		kinds = append(kinds, strings.TrimSpace(fmt.Sprintf("%d %s", n, s[i])))
+		i += n
+	}
+	return "saga of " + strings.Join(kinds, ", ")
+}
+
+// String describes the step in a few words.
+func (s Stage) String() string {
+	var words []string
+	if s.Enlists {
+		words = append(words, "enlisting")
+	}
+	if s.AtMostOnce {
+		words = append(words, "at-most-once")
+	}
+	if !s.Compensable {
+		words = append(words, "final")
+	}
+	return strings.Join(words, " ")
+}
+
+// run runs the saga in a process. Its result are the outputs of the steps.
+func (s Saga) run(ctx context.Context, p *Process) (string, error) {
+	var outputs []string
+	for i, name := range s.names() {
+		output, err := idempotent.StepAs(ctx, s[i].spec(p, name), func(ctx context.Context) (string, error) {
+			return s[i].perform(ctx, p, name)
+		})
+		if err != nil && s[i].AtMostOnce {
+			err = p.giveUp(ctx, name, err)
+		}
+		if err != nil {
+			return "", err
+		}
+		p.world.judgeOutput(ctx, p, name, output)
+		outputs = append(outputs, output)
+	}
+	if _, err := p.pause(ctx, "function", returnsOK, returnsError, failsForGood, unwinds); err != nil {
+		return "", err
+	}
+	if s.enlists() {
+		enlist(ctx, completion)
+	}
+	return strings.Join(outputs, ", "), nil
+}
+
+// giveUp returns the error of a step, or fails for good because of it: the step may have
+// happened all the same.
+func (p *Process) giveUp(ctx context.Context, step string, err error) error {
+	if _, declined := p.pause(ctx, "handling of step "+step+"'s error", returnsOK, failsForGood); declined != nil {
+		return declined
+	}
+	return err
+}
+
+// spec is the step as the engine takes it.
+func (s Stage) spec(p *Process, name string) idempotent.StepSpec[string] {
+	spec := idempotent.StepSpec[string]{Name: name, AtMostOnce: s.AtMostOnce}
+	if s.Compensable {
+		spec.Compensate = func(ctx context.Context, output string) error { return s.undo(ctx, p, name, output) }
+	}
+	if s.AtMostOnce {
+		spec.Reconcile = func(ctx context.Context) (string, bool, error) { return s.reconcile(ctx, p, name) }
+	}
+	return spec
+}
+
+func (s Stage) perform(ctx context.Context, p *Process, name string) (string, error) {
+	p.world.judgeStep(ctx, p, name)
+	ways := []kind{returnsOK, returnsError, failsForGood, unwinds}
+	if s.AtMostOnce {
+		ways = append(ways, breaksOff)
+	}
+	end, err := p.pause(ctx, "step "+name, ways...)
+	if s.AtMostOnce && (end == returns || end == breaks) {
+		p.world.happen(ctx, name)
+	}
+	if err != nil {
+		return "", err
+	}
+	p.did = append(p.did, name)
+	if s.Enlists {
+		enlist(ctx, name)
+	}
+	return p.name + name, nil
+}
+
+func (s Stage) undo(ctx context.Context, p *Process, name, output string) error {
+	p.world.judgeUndo(ctx, p, name, output)
+	if _, err := p.pause(ctx, "compensation of step "+name, returnsOK, returnsError, failsForGood, unwinds); err != nil {
+		return err
+	}
+	p.did = append(p.did, name+compensatedSuffix)
+	if s.Enlists {
+		enlist(ctx, undoing(name))
+	}
+	return nil
+}
+
+func (s Stage) reconcile(ctx context.Context, p *Process, name string) (string, bool, error) {
+	p.asks = name
+	end, err := p.pause(ctx, "question about step "+name, finds, returnsError, unwinds)
+	if err != nil {
+		return "", false, err
+	}
+	if end == confirms {
+		p.did = append(p.did, name)
+	}
+	return p.name + name, end == confirms, nil
+}
+
+// errDeclined is the failure for good that a process has met.
+func errDeclined(name string) error { return idempotent.Permanent(fmt.Errorf("%s was declined", name)) }
+
+// The enlisted writes count how often they are applied, each in an item of its own.
+const (
+	ledgerName = "ledger"
+	completion = "completion"
+)
+
+// undoing is the name of the write that undoes a step; a step's has the step's name.
+func undoing(step string) string { return "undoing " + step }
+
+// enlist adds to the count of a name, once it commits.
+func enlist(ctx context.Context, name string) {
+	err := dynamostore.Enlist(ctx, dynamostore.Write{Update: &types.Update{
+		TableName:                 aws.String(ledgerName),
+		Key:                       map[string]types.AttributeValue{"name": text(name)},
+		UpdateExpression:          aws.String("ADD #n :one"),
+		ExpressionAttributeNames:  map[string]string{"#n": "n"},
+		ExpressionAttributeValues: map[string]types.AttributeValue{":one": number(1)},
+	}})
+	if err != nil {
+		panic(err) // a System that can't be set up
+	}
+}
