@@ -28,7 +28,8 @@ func fault(op string, err error) error {
 	if tooLarge(err) {
 		return errors.Join(persistence.ErrTooLarge, err)
 	}
-	return &persistence.Fault{Op: op, Retryable: retryable(err), Err: err}
+	_, unwritten := errors.AsType[*unwrittenError](err)
+	return &persistence.Fault{Op: op, Retryable: retryable(err), Unwritten: unwritten, Err: err}
 }
 
 const failedCondition = "ConditionalCheckFailed" // a cancellation reason

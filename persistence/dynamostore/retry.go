@@ -70,6 +70,9 @@ func limitRequests(timeout time.Duration) func(*dynamodb.Options) {
 		if err != nil && limited.Err() != nil && ctx.Err() == nil {
 			err = &lateError{timeout}
 		}
+		if tried, ok := ctx.Value(triesKey{}).(*tries); ok && err != nil {
+			tried.note(err)
+		}
 		if last, ok := ctx.Value(lastAnswer{}).(*error); ok && err != nil && ctx.Err() == nil {
 			*last = err
 		}

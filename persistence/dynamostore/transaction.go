@@ -103,18 +103,19 @@ func Apply(ctx context.Context, api API, writes ...Write) error {
 
 // commit carries writes out without a record.
 func (w wire) commit(ctx context.Context, writes []Write) (err error) {
+	watching, tried := watched(ctx)
 	switch {
 	case len(writes) == 0:
 		return nil
 	case len(writes) == 1 && writes[0].Repeatable && writes[0].ConditionCheck == nil:
-		_, err = w.alone(ctx, writes[0].sent(), "")
+		_, err = w.alone(watching, writes[0].sent(), "")
 	default:
-		err = w.together(ctx, sent(writes)...)
+		err = w.together(watching, sent(writes)...)
 	}
 	if refused := refusal(err, writes, 0); refused != nil {
 		return refused
 	}
-	return fault("commit", err)
+	return fault("commit", tried.judge(err))
 }
 
 func sent(writes []Write) []Write {

@@ -18,6 +18,7 @@ type conditional struct {
 	returned types.ReturnValue // the item that the answer to an update brings
 	with     []Write           // of the application, in one transaction with it
 	holds    func(item) bool   // the condition, of one that can be in a transaction
+	owned    bool              // by somebody who can write the record again
 }
 
 // apply sends a write. It returns the item that is there then: after the write,
@@ -27,7 +28,7 @@ func (s *Store) apply(ctx context.Context, w conditional) (applied bool, found i
 	if len(w.with) == 0 {
 		found, err = s.alone(ctx, w.write, w.returned)
 	} else {
-		err = s.together(ctx, append([]Write{w.write}, w.with...)...)
+		err = s.withRecord(ctx, w)
 	}
 	if err == nil {
 		return true, found, nil
@@ -50,6 +51,17 @@ func (s *Store) apply(ctx context.Context, w conditional) (applied bool, found i
 		err = cause // it was not the record
 	}
 	return false, found, err
+}
+
+// withRecord sends the writes of the application in one transaction with that of the
+// record.
+func (s *Store) withRecord(ctx context.Context, w conditional) error {
+	watching, tried := watched(ctx)
+	err := s.together(watching, append([]Write{w.write}, w.with...)...)
+	if w.owned {
+		return tried.judgeOwned(err)
+	}
+	return tried.judge(err)
 }
 
 func (s *Store) get(ctx context.Context, key string, consistent *bool) (item, error) {
@@ -144,6 +156,7 @@ func (s *Store) complete(l persistence.Lease, o persistence.Outcome, finished st
 		u.remove(phLease)
 	}
 	w := u.of(s, l.Key)
+	w.owned = true
 	w.holds = func(found item) bool { return s.schema.isOf(found, l) }
 	return w
 }
@@ -162,6 +175,7 @@ func (s *Store) firstStep(l persistence.Lease, step string, output []byte) condi
 	u.require("attribute_not_exists(" + phSteps + ")")
 	u.set(phSteps, ":steps", &types.AttributeValueMemberM{Value: item{step: content(output)}})
 	w := u.of(s, l.Key)
+	w.owned = true
 	w.holds = func(found item) bool { return s.schema.isOf(found, l) && !s.schema.hasSteps(found) }
 	return w
 }
@@ -175,6 +189,7 @@ func (s *Store) furtherStep(l persistence.Lease, step string, output []byte) con
 	u.values[":output"] = content(output)
 	w := u.of(s, l.Key)
 	w.write.Update.ExpressionAttributeNames[phStep] = step
+	w.owned = true
 	w.holds = func(found item) bool {
 		return s.schema.isOf(found, l) && s.schema.hasSteps(found) && !s.schema.hasStep(found, step)
 	}
