@@ -1,6 +1,7 @@
 package overflow
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -76,17 +77,24 @@ func (s *Store) CompleteWith(ctx context.Context, l persistence.Lease, o persist
 // CompleteAtOnce implements [persistence.Transactor].
 func (s *Store) CompleteAtOnce(ctx context.Context, c persistence.Claim, o persistence.Outcome, writes []persistence.Write) (persistence.Record, error) {
 	var r persistence.Record
-	err := s.store(ctx, "complete", c.Fresh().Lease(), o, func(o persistence.Outcome) (err error) {
-		r, err = s.Front.CompleteAtOnce(ctx, c, o, writes)
+	var own bool // the record holds this result, which need not be fetched
+	err := s.store(ctx, "complete", c.Fresh().Lease(), o, func(kept persistence.Outcome) (err error) {
+		r, err = s.Front.CompleteAtOnce(ctx, c, kept, writes)
 		if err == nil && r.Owner != c.Owner {
 			return errOutrun
 		}
+		own = !r.ResultOmitted && bytes.Equal(r.Result, kept.Result)
 		return err
 	})
-	if err != nil && !errors.Is(err, errOutrun) {
+	switch {
+	case err != nil && !errors.Is(err, errOutrun):
 		return r, err
+	case own:
+		r.Result = bytes.Clone(o.Result)
+		return r, nil
+	default:
+		return s.load(ctx, "complete", r)
 	}
-	return s.load(ctx, "complete", r)
 }
 
 // errOutrun says that somebody else holds the record: that is an answer, and no failure.

@@ -214,7 +214,7 @@ func TestAnUnreadableReferenceIsAFault(t *testing.T) {
 	} {
 		unreadable(t, blobs, persistence.Envelope("overflow/1", []byte(text)))
 	}
-	unreadable(t, blobs, persistence.Envelope("overflow/2", []byte("of a later version")))
+	unreadable(t, blobs, persistence.Envelope("overflow/2", []byte(`{"sha256":"e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855","length":0}`)))
 	if blobs.calls != 0 {
 		t.Errorf("want no call, got %d", blobs.calls)
 	}
@@ -355,9 +355,14 @@ func TestAtOnceTheHolderOfTheRecordAnswers(t *testing.T) {
 		if owner == "loser" {
 			result = large(2)
 		}
+		calls := blobs.calls
 		got, err := store.CompleteAtOnce(t.Context(), claim(owner), completed(result), nil)
 		if err != nil || got.Owner != "winner" || !bytes.Equal(got.Result, large(1)) {
 			t.Errorf("%s: want the winner's result, got %d bytes of %q, %v", owner, len(got.Result), got.Owner, err)
+		}
+		// Put; and where another one has won, Delete and Get.
+		if want := map[string]int{"winner": 1, "loser": 3}[owner]; blobs.calls-calls != want {
+			t.Errorf("%s: want %d calls, got %d", owner, want, blobs.calls-calls)
 		}
 		blobs.only(t)
 	}
