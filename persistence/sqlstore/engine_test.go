@@ -1,0 +1,143 @@
+package sqlstore_test
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"slices"
+	"sync"
+	"testing"
+
+	"github.com/ikkai-go/idempotency/idempotent"
+	"github.com/ikkai-go/idempotency/persistence"
+	"github.com/ikkai-go/idempotency/persistence/sqlstore"
+)
+
+func newGuard(t *testing.T, store persistence.Store, config idempotent.Config) *idempotent.Guard {
+	t.Helper()
+	config.Operation, config.Logger = "transfer", slog.New(slog.DiscardHandler)
+	guard, err := idempotent.New(store, config)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return guard
+}
+
+func TestAnEffectInTheDatabaseHappensOnceWithItsRecord(t *testing.T) {
+	onEveryDatabase(t, func(t *testing.T, d database) {
+		for name, config := range map[string]idempotent.Config{"with a record": {}, "only enlisting": {OnlyEnlists: true}} {
+			t.Run(name, func(t *testing.T) {
+				books := newLedger(t, newLab(t, d, nil), "a", "b")
+				guard := newGuard(t, books, config)
+				amount, runs := 1000, 0
+				pay := func() (string, error) {
+					return idempotent.Do(t.Context(), guard, "order 1", func(ctx context.Context) (string, error) {
+						runs++
+						return "paid", sqlstore.Enlist(ctx, books.add("a", -amount), books.add("b", amount))
+					})
+				}
+				// What is refused has not happened, and may be tried again.
+				if _, err := pay(); err != errOverdrawn { //nolint:errorlint // unchanged
+					t.Errorf("got %v", err)
+				}
+				amount = 7
+				for range 2 {
+					if result, err := pay(); result != "paid" || err != nil {
+						t.Errorf("got %q, %v", result, err)
+					}
+				}
+				books.wants(t, "a", 93)
+				books.wants(t, "b", 107)
+				if config.OnlyEnlists == (runs == 2) {
+					t.Errorf("%d runs", runs)
+				}
+			})
+		}
+	})
+}
+
+func TestOfManyWhoOnlyEnlistOneCommits(t *testing.T) {
+	onEveryDatabase(t, func(t *testing.T, d database) {
+		books := newLedger(t, newLab(t, d, nil), "a", "b")
+		guard := newGuard(t, books, idempotent.Config{OnlyEnlists: true})
+		var all sync.WaitGroup
+		for range 16 {
+			all.Go(func() {
+				result, err := idempotent.Do(t.Context(), guard, "order 1", func(ctx context.Context) (string, error) {
+					return "paid", sqlstore.Enlist(ctx, books.add("a", -7), books.add("b", 7))
+				})
+				if result != "paid" || err != nil {
+					t.Errorf("got %q, %v", result, err)
+				}
+			})
+		}
+		all.Wait()
+		books.wants(t, "a", 93)
+	})
+}
+
+var errUnreachable = errors.New("the carrier can't be reached")
+
+// order pays in a step that commits with its row, and ships in another one.
+func order(books ledger, guard *idempotent.Guard, done *[]string, ship error) func(context.Context) (string, error) {
+	return func(ctx context.Context) (string, error) {
+		return idempotent.Do(ctx, guard, "order 1", func(ctx context.Context) (string, error) {
+			receipt, err := idempotent.StepAs(ctx, idempotent.StepSpec[string]{
+				Name: "pay",
+				Compensate: func(ctx context.Context, receipt string) error {
+					*done = append(*done, "refund "+receipt)
+					return sqlstore.Enlist(ctx, books.add("a", 7))
+				},
+			}, func(ctx context.Context) (string, error) {
+				*done = append(*done, "pay")
+				return "receipt 1", sqlstore.Enlist(ctx, books.add("a", -7))
+			})
+			if err != nil {
+				return "", err
+			}
+			return idempotent.Step(ctx, "ship", func(context.Context) (string, error) {
+				*done = append(*done, "ship")
+				return receipt + ", shipped", ship
+			})
+		})
+	}
+}
+
+func TestAFinishedStepIsNotRunAgain(t *testing.T) {
+	onEveryDatabase(t, func(t *testing.T, d database) {
+		books := newLedger(t, newLab(t, d, nil), "a")
+		guard := newGuard(t, books, idempotent.Config{Steps: []string{"pay", "ship"}})
+		var done []string
+		_, err := order(books, guard, &done, errUnreachable)(t.Context())
+		if !errors.Is(err, idempotent.ErrPartialSuccess) || !errors.Is(err, errUnreachable) {
+			t.Fatalf("got %v", err)
+		}
+		books.wants(t, "a", 93)
+		for range 2 {
+			if result, err := order(books, guard, &done, nil)(t.Context()); result != "receipt 1, shipped" || err != nil {
+				t.Errorf("got %q, %v", result, err)
+			}
+		}
+		books.wants(t, "a", 93)
+		if want := []string{"pay", "ship", "ship"}; !slices.Equal(done, want) {
+			t.Errorf("done: %q, want %q", done, want)
+		}
+	})
+}
+
+func TestASagaTakesItsRowsBack(t *testing.T) {
+	onEveryDatabase(t, func(t *testing.T, d database) {
+		books := newLedger(t, newLab(t, d, nil), "a")
+		guard := newGuard(t, books, idempotent.Config{Steps: []string{"pay", "ship"}})
+		var done []string
+		for range 2 {
+			if _, err := order(books, guard, &done, idempotent.Permanent(errUnreachable))(t.Context()); !errors.Is(err, idempotent.ErrPermanent) {
+				t.Errorf("got %v", err)
+			}
+		}
+		books.wants(t, "a", 100)
+		if want := []string{"pay", "ship", "refund receipt 1"}; !slices.Equal(done, want) {
+			t.Errorf("done: %q, want %q", done, want)
+		}
+	})
+}
