@@ -93,8 +93,8 @@ type transactional struct {
 	begin func(t *testing.T, store planter) func(context.Context, ...dynamostore.Write) error
 	// recorded tells whether the record says that the call was carried out.
 	recorded func(r persistence.Record, found bool) bool
-	// record is whether the transaction has one.
-	record bool
+	// record is whether the transaction has one, and owned whether that was acquired.
+	record, owned bool
 }
 
 var transactionals = []transactional{
@@ -108,6 +108,7 @@ var transactionals = []transactional{
 		},
 		recorded: func(r persistence.Record, _ bool) bool { return r.Owner == "me" && string(r.Result) == "done" },
 		record:   true,
+		owned:    true,
 	},
 	{
 		name: "first checkpoint",
@@ -119,6 +120,7 @@ var transactionals = []transactional{
 		},
 		recorded: func(r persistence.Record, _ bool) bool { return r.Owner == "me" && string(r.Steps["pay"]) == "done" },
 		record:   true,
+		owned:    true,
 	},
 	{
 		name: "further checkpoint",
@@ -134,6 +136,7 @@ var transactionals = []transactional{
 		},
 		recorded: func(r persistence.Record, _ bool) bool { return r.Owner == "me" && string(r.Steps["pay"]) == "done" },
 		record:   true,
+		owned:    true,
 	},
 	{
 		name: "complete at once",
