@@ -99,12 +99,13 @@ func (s *server) start(initdb, postgres string) error {
 		return fmt.Errorf("%s: %w: %s", initdb, err, out)
 	}
 	// The shell waits for the end of its input, which is the end of this process at the
-	// latest, and then ends the server.
+	// latest, and then ends the server and removes its directory.
 	s.process = exec.Command("sh", "-c", `exec 3<&0
 "$@" </dev/null & server=$!
 read -r never <&3
 kill -INT $server
-wait $server`, "sh", postgres, "-D", data, "-k", s.dir, "-c", "listen_addresses=", "-c", "max_connections=300",
+wait $server
+cd / && rm -rf "$0"`, s.dir, postgres, "-D", data, "-k", s.dir, "-c", "listen_addresses=", "-c", "max_connections=300",
 		"-c", "fsync=off", "-c", "deadlock_timeout=20ms")
 	s.process.SysProcAttr, s.process.Dir = somebody, s.dir
 	if s.leash, err = s.process.StdinPipe(); err != nil {
@@ -157,5 +158,4 @@ func untilReady(log io.Reader) error {
 func (s *server) stop() {
 	s.leash.Close()
 	s.process.Wait()
-	os.RemoveAll(s.dir)
 }
