@@ -63,7 +63,9 @@
 //	with writes       2 more, BEGIN and COMMIT, and those of the writes
 //
 // One more looks at the record where a condition did not hold. In PostgreSQL a duplicate
-// that meets the owner's transaction waits for its end.
+// locks the row that it meets, which is a small write, and waits for the end of the
+// owner's transaction if that is under way; idempotent.Config.ReadFirst makes it a read
+// where most calls are replays.
 //
 // # Permissions
 //
