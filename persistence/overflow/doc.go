@@ -17,6 +17,9 @@
 // So a zombie, whose owner is another, never writes to the winner's blob, a write may be
 // repeated, and a reference that is copied to another record leads nowhere.
 //
+// With Compress, dynamostore compresses first: what then fits stays in its record. What
+// goes to the blob store goes as it is.
+//
 // The outputs of steps stay in the record. A run that takes over needs all of them at
 // once, and what is left for later steps is reckoned by them (persistence.Sizer). A
 // step with a large output had better store it itself, and return where.

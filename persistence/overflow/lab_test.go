@@ -114,7 +114,13 @@ func front(t testing.TB, behind persistence.Store, blobs overflow.Blobs, config 
 // table opens a store on an embedded DynamoDB.
 func table(t testing.TB) persistence.Store {
 	t.Helper()
-	client, config := dynamolocal.New().Client(), dynamostore.Config{Table: "idempotency"}
+	return tableWith(t, dynamostore.Config{})
+}
+
+func tableWith(t testing.TB, config dynamostore.Config) persistence.Store {
+	t.Helper()
+	client := dynamolocal.New().Client()
+	config.Table = "idempotency"
 	if err := dynamostore.CreateTable(t.Context(), client, config); err != nil {
 		t.Fatal(err)
 	}

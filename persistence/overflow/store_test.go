@@ -84,6 +84,20 @@ func TestALargeResultIsReplayedFromTheBlobs(t *testing.T) {
 	}
 }
 
+// Compression comes first: what fits into the record then stays there.
+func TestWhatCompressesStaysInTheRecord(t *testing.T) {
+	blobs := newShelf()
+	store, _ := front(t, tableWith(t, dynamostore.Config{Compress: true}), blobs, overflow.Config{})
+	result := bytes.Repeat([]byte("the same page "), 100<<10)
+	finish(t, store, claim("winner"), result)
+	if got, err := store.Acquire(t.Context(), claim("duplicate")); err != nil || !bytes.Equal(got.Result, result) {
+		t.Errorf("want the result, got %d bytes, %v", len(got.Result), err)
+	}
+	if blobs.calls != 0 {
+		t.Errorf("want no call, got %d", blobs.calls)
+	}
+}
+
 func TestASmallResultAsksNoBlobs(t *testing.T) {
 	blobs := newShelf()
 	store, _ := front(t, persistence.NewMemory(), blobs, overflow.Config{Inline: 4})

@@ -135,6 +135,9 @@ func (s *Store) Checkpoint(ctx context.Context, l persistence.Lease, step string
 // CheckpointWith implements [persistence.Transactor].
 func (s *Store) CheckpointWith(ctx context.Context, l persistence.Lease, step string, output []byte, writes []persistence.Write) error {
 	sealed, err := s.output(ctx, l, step, output)
+	if fault, ok := errors.AsType[*persistence.Fault](err); ok {
+		fault.Unwritten = len(writes) > 0
+	}
 	if err != nil {
 		return err
 	}

@@ -255,6 +255,10 @@ func TestASealerOutOfReachStopsEverything(t *testing.T) {
 		if _, fault := errors.AsType[*persistence.Fault](err); !fault || persistence.Retryable(err) != tt.retryable {
 			t.Errorf("checkpoint: want a Fault, retryable %t; got %v", tt.retryable, err)
 		}
+		err = store.CheckpointWith(t.Context(), lease, "charge", []byte("12.50"), []persistence.Write{"a write"})
+		if fault, ok := errors.AsType[*persistence.Fault](err); !ok || !fault.Unwritten || fault.Retryable != tt.retryable {
+			t.Errorf("checkpoint with a write: want a Fault of which nothing was written, got %v", err)
+		}
 		if r, _, err := behind.Read(t.Context(), other.Key); err != nil || r.Status != persistence.StatusProcessing || len(r.Steps) > 0 {
 			t.Errorf("want nothing to be written, got %+v, %v", r, err)
 		}
