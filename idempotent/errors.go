@@ -158,8 +158,10 @@ type StoreError struct {
 	// Op is what was asked of the store: "acquire", "complete" or "checkpoint".
 	Op  string
 	Key string
-	// Executed tells whether the function ran. If it did, Result is what it
-	// returned; the record stays locked until its lease is over.
+	// Executed tells whether the function ran, and may have had an effect. If so,
+	// Result is what it returned; the record stays locked until its lease is over. It
+	// is false as well where the effect was to commit with the record, and is known
+	// not to have.
 	Executed bool
 	Result   []byte
 	// Retryable tells whether the store may answer later.
@@ -169,8 +171,11 @@ type StoreError struct {
 
 func (e *StoreError) Error() string {
 	ran := "the function did not run"
-	if e.Executed {
+	switch {
+	case e.Executed:
 		ran = "the function has run"
+	case e.Op != "acquire":
+		ran = "nothing was written"
 	}
 	return fmt.Sprintf("idempotent: could not %s %s, %s: %v", e.Op, e.Key, ran, e.Err)
 }

@@ -115,6 +115,7 @@ func typed[Out any](ctx context.Context, g *Guard, identify func() (identity, er
 		return nil
 	})
 	if stored != nil {
+		out = *new(Out) // of a run that lost
 		if err := decodeResult(stored.result, &out); err != nil {
 			return out, &ReplayError{Key: stored.key, Result: stored.result, Err: err}
 		}

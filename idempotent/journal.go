@@ -7,30 +7,28 @@ import (
 	"errors"
 	"fmt"
 	"maps"
-	"slices"
 	"sync"
 	"time"
 
 	"github.com/ikkai-go/idempotency/persistence"
 )
 
-// journal is the steps of one attempt of a call: those that earlier attempts have
-// finished, and those that run in this one. Safe for concurrent use.
+// journal is the steps of one attempt of a call. Safe for concurrent use.
 type journal struct {
 	guard    *Guard
 	recorded bool      // there is a record to keep steps in
 	until    time.Time // when everything must be over; zero is no limit
 	call     *calling  // that it belongs to
+	key      string    // that tokens are made of
 
-	mu    sync.Mutex
-	quiet sync.Cond // no step is under way
-	lease persistence.Lease
-	history
-	underway int
+	mu       sync.Mutex
+	quiet    sync.Cond // nothing is under way
+	lease    persistence.Lease
+	history  history
+	underway int // steps, and undoing them
 	closed   bool
-	undoing  bool
-	undone   bool
 	lost     error // the owner has learnt that it was superseded
+	undoing        // how far that has come in this attempt
 }
 
 // newJournal opens the journal of a record that was acquired. The error is a
@@ -41,7 +39,7 @@ func (g *Guard) newJournal(r persistence.Record, until time.Time) (*journal, err
 	if err != nil || len(g.config.Steps) == 0 {
 		return nil, err
 	}
-	j := &journal{guard: g, recorded: true, until: until, lease: r.Lease(), history: h}
+	j := &journal{guard: g, recorded: true, until: until, key: r.Key, lease: r.Lease(), history: h}
 	j.quiet.L = &j.mu
 	return j, nil
 }
@@ -53,8 +51,7 @@ func (g *Guard) unrecordedJournal(key string) *journal {
 	if len(g.config.Steps) == 0 {
 		return nil
 	}
-	j := &journal{guard: g, history: history{steps: make(map[string]*stepState)}}
-	j.lease.Key = cmp.Or(key, rand.Text())
+	j := &journal{guard: g, key: cmp.Or(key, rand.Text()), history: history{steps: make(map[string]*stepState)}}
 	j.quiet.L = &j.mu
 	return j
 }
@@ -76,7 +73,7 @@ func (j *journal) do(ctx context.Context, s *step) error {
 		return j.refuse(s, err)
 	}
 	defer j.leave(state)
-	if state.finished != nil {
+	if state.phase >= pending {
 		return j.recall(ctx, state)
 	}
 	return j.attempt(ctx, state, entry{Input: input, Compensable: s.compensate != nil})
@@ -85,24 +82,26 @@ func (j *journal) do(ctx context.Context, s *step) error {
 // enter checks all that can be checked before anything happens, and notes that the
 // step is under way: from here until leave its state is the caller's.
 func (j *journal) enter(s *step, input string) (*stepState, error) {
+	if err := checkStepName(s.name); err != nil {
+		return nil, fmt.Errorf("%w: %w", ErrStepMisuse, err)
+	}
 	if !j.guard.config.declares(s.name) {
 		return nil, fmt.Errorf("%w: Config.Steps does not declare it", ErrStepMisuse)
 	}
 	j.mu.Lock()
 	defer j.mu.Unlock()
-	state := j.of(s.name)
-	known := state.finished
-	if known == nil {
-		known = state.started
-	}
 	switch {
 	case j.closed:
 		return nil, fmt.Errorf("%w: the guarded call is over", ErrStepMisuse)
-	case j.undoing:
+	case j.undoing.begun:
 		return nil, ErrUnwinding
-	case state.running, state.reached:
+	}
+	state := j.history.of(s.name)
+	switch {
+	case state.running, state.arrived:
 		return nil, fmt.Errorf("%w: this call has run it before; every step needs a name of its own", ErrStepMisuse)
-	case known != nil && known.Input != input:
+	case state.phase != open && state.entry.Input != input:
+		state.refused = ErrStepInput
 		return nil, ErrStepInput
 	}
 	state.call, state.running = s, true
@@ -114,12 +113,17 @@ func (j *journal) leave(state *stepState) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	state.running = false
+	j.end()
+}
+
+// end notes that something is not under way any more.
+func (j *journal) end() {
 	if j.underway--; j.underway == 0 {
 		j.quiet.Broadcast()
 	}
 }
 
-// rest waits for the steps under way.
+// rest waits until nothing is under way.
 func (j *journal) rest() {
 	for j.underway > 0 {
 		j.quiet.Wait()
@@ -144,46 +148,48 @@ func (j *journal) current() persistence.Lease {
 	return j.lease
 }
 
-// kept returns the finished steps that the record knows of.
+// kept returns the finished steps that the record has.
 func (j *journal) kept() []string {
 	if j == nil {
 		return nil
 	}
 	j.mu.Lock()
 	defer j.mu.Unlock()
-	return names(slices.DeleteFunc(j.done(), func(s *stepState) bool { return s.unrecorded }))
+	return names(j.history.in(finished))
 }
 
-// recall answers with the output of a finished step.
+// recall answers with the output of a step that has happened.
 func (j *journal) recall(ctx context.Context, state *stepState) error {
-	s, stored := state.call, state.finished
-	if state.unrecorded {
-		if err := j.record(ctx, state, stored, nil); err != nil {
-			return &StepError{Key: j.call.Key, Step: s.name, Executed: true, Err: err}
+	s := state.call
+	if state.phase == pending {
+		if err := j.finish(ctx, state, state.unsent); err != nil {
+			return err
 		}
 	}
 	switch {
-	case !stored.Omitted:
-		if err := s.decode(stored.Output); err != nil {
-			return j.refuse(s, &ReplayError{Key: j.lease.Key, Result: stored.Output, Err: err})
+	case !state.entry.Omitted:
+		if err := s.decode(state.entry.Output); err != nil {
+			return j.refuse(s, &ReplayError{Key: j.call.Key, Result: state.entry.Output, Err: err})
 		}
 	case s.reconcile == nil:
-		return j.refuse(s, &ResultNotStoredError{Key: j.lease.Key})
+		return j.refuse(s, &ResultNotStoredError{Key: j.call.Key})
 	default:
-		happened, err := s.reconcile(ctx)
+		inner, enlisted := j.withStep(ctx, s.name, "")
+		defer enlisted.Close()
+		happened, err := s.reconcile(inner)
 		if err == nil && !happened {
 			err = errors.New("the step is finished, and Reconcile says that it has not happened")
 		}
 		if err != nil {
-			return j.refuse(s, &OutcomeUnknownError{Key: j.lease.Key, Err: err})
+			return j.refuse(s, &OutcomeUnknownError{Key: j.call.Key, Err: err})
 		}
 	}
-	j.arrived(state)
+	j.arrive(state)
 	j.report(ctx, Event{Kind: StepReplayed, Step: s.name})
 	return nil
 }
 
-// attempt runs a step that is not finished, if it may run.
+// attempt runs a step that has not happened, as far as is known, if it may run.
 func (j *journal) attempt(ctx context.Context, state *stepState, done entry) error {
 	s := state.call
 	if err := j.ready(ctx); err != nil {
@@ -193,31 +199,29 @@ func (j *journal) attempt(ctx context.Context, state *stepState, done entry) err
 		return j.refuse(s, err)
 	}
 	inner, enlisted := j.withStep(ctx, s.name, "")
-	if state.started != nil {
+	defer enlisted.Close()
+	if state.phase != open {
 		happened, err := j.reconcile(inner, s)
 		if err != nil {
 			return j.refuse(s, err)
 		}
 		if happened {
-			return j.finish(ctx, state, done, enlisted)
+			return j.conclude(ctx, state, done, enlisted)
 		}
 	}
 	if err := j.forward(); err != nil {
 		return j.refuse(s, err)
 	}
-	if s.atMostOnce && state.started == nil {
+	if s.atMostOnce && state.phase == open {
 		if err := j.start(ctx, state, done); err != nil {
 			return j.refuse(s, err)
 		}
 	}
 	if err := s.run(inner); err != nil {
-		_, declined := recordable(err)
-		j.mu.Lock()
-		defer j.mu.Unlock()
-		state.declined = declined
+		j.failed(state, err)
 		return err
 	}
-	return j.finish(ctx, state, done, enlisted)
+	return j.conclude(ctx, state, done, enlisted)
 }
 
 // ready tells whether anything may start now: the owner has not learnt that it was
@@ -230,9 +234,9 @@ func (j *journal) ready(ctx context.Context) error {
 	case j.lost != nil:
 		return j.lost
 	case ctx.Err() != nil:
-		return &NotStartedError{Key: j.lease.Key, Err: ctx.Err()}
+		return &NotStartedError{Key: j.call.Key, Err: ctx.Err()}
 	case !j.until.IsZero() && !wallClock().Before(j.until):
-		return &NotStartedError{Key: j.lease.Key, Err: context.DeadlineExceeded}
+		return &NotStartedError{Key: j.call.Key, Err: context.DeadlineExceeded}
 	}
 	return nil
 }
@@ -241,24 +245,19 @@ func (j *journal) ready(ctx context.Context) error {
 func (j *journal) forward() error {
 	j.mu.Lock()
 	defer j.mu.Unlock()
-	if j.unwinding == nil {
+	if j.history.decision == nil {
 		return nil
 	}
-	return errors.Join(ErrUnwinding, j.failure())
-}
-
-// failure is why the call is being undone.
-func (j *journal) failure() error {
-	return replayFailure(persistence.Record{Key: j.lease.Key, Result: j.unwinding})
+	return errors.Join(ErrUnwinding, j.history.decision.asError())
 }
 
 // reconcile finds out whether an interrupted attempt of a step has happened.
 func (j *journal) reconcile(ctx context.Context, s *step) (happened bool, err error) {
 	if s.reconcile == nil {
-		return false, &OutcomeUnknownError{Key: j.lease.Key}
+		return false, &OutcomeUnknownError{Key: j.call.Key}
 	}
 	if happened, err = s.reconcile(ctx); err != nil {
-		return false, &OutcomeUnknownError{Key: j.lease.Key, Err: err}
+		return false, &OutcomeUnknownError{Key: j.call.Key, Err: err}
 	}
 	if !happened {
 		err = j.ready(ctx) // finding out took its time
@@ -268,66 +267,138 @@ func (j *journal) reconcile(ctx context.Context, s *step) (happened bool, err er
 
 // start records that a step that must run at most once is about to.
 func (j *journal) start(ctx context.Context, state *stepState, started entry) error {
-	if err := j.keep(ctx, state.name, state.name+startedSuffix, encodeEntry(started), nil); err != nil {
+	if err := j.keep(ctx, state.name, state.name+startedSuffix, mustEncodeEntry(started), nil); err != nil {
 		return j.unkept(err, nil)
 	}
 	j.mu.Lock()
-	state.started = &started
+	state.reach(begun, started)
 	j.mu.Unlock()
 	return j.ready(ctx) // the environment may have been frozen since
 }
 
-// finish records that a step has happened.
-func (j *journal) finish(ctx context.Context, state *stepState, done entry, enlisted *persistence.Enlistment) error {
-	done.Output, done.omit = state.call.encode()
-	done.Omitted = done.omit != nil
-	j.mu.Lock()
-	j.last++
-	done.Order = j.last
-	j.mu.Unlock()
-	err := j.record(ctx, state, &done, enlisted.Close())
-	if refused, ok := errors.AsType[*persistence.RefusedError](err); ok {
-		return refused.Err // what the step is made of has not happened
+// failed notes that the function of a step has failed. A failure for good says that
+// the step has not happened.
+func (j *journal) failed(state *stepState, err error) {
+	if _, permanent := recordable(err); !permanent {
+		return
 	}
-	if err != nil {
-		return &StepError{Key: j.call.Key, Step: state.name, Executed: !errors.Is(err, persistence.ErrInvalid), Err: err}
-	}
-	j.arrived(state)
-	return nil
-}
-
-// record keeps a finished step, together with writes, and without its output where
-// that can't be stored.
-func (j *journal) record(ctx context.Context, state *stepState, done *entry, writes []persistence.Write) error {
-	err := j.keep(ctx, state.name, state.name, encodeEntry(done), writes)
-	if errors.Is(err, persistence.ErrTooLarge) {
-		done.Output, done.Omitted, done.omit = nil, true, err
-		err = j.keep(ctx, state.name, state.name, encodeEntry(done), writes)
-	}
-	j.mu.Lock()
-	// Without writes of its own the effect has happened, whatever the record says.
-	happened := err == nil || len(writes) == 0 && !answered(err)
-	if happened {
-		state.finished, state.known, state.unrecorded = done, true, err != nil
-	}
-	j.mu.Unlock()
-	switch {
-	case err == nil && done.omit != nil:
-		j.report(ctx, Event{Kind: NotStored, Step: state.name, Err: done.omit})
-	case err == nil:
-		j.report(ctx, Event{Kind: StepExecuted, Step: state.name})
-	case happened && j.guard.config.OnStoreFault == FailOpen:
-		j.report(ctx, Event{Kind: NotStored, Step: state.name, Err: err})
-		return nil
-	}
-	return j.unkept(err, done.Output)
-}
-
-// arrived notes that the call has the step's output.
-func (j *journal) arrived(state *stepState) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
-	state.known, state.reached = true, true
+	if state.phase == begun {
+		state.phase = declined
+	}
+}
+
+// ending is what finishes a step: its entry, and the writes that commit with it. It
+// stays the same however often it has to be sent.
+type ending struct {
+	entry  entry
+	writes []persistence.Write
+	omit   error // why the output is not in it
+	stored []byte
+}
+
+// conclude records that a step has happened. Whatever its output does when it is
+// encoded, the effect must not be lost with it.
+func (j *journal) conclude(ctx context.Context, state *stepState, done entry, enlisted *persistence.Enlistment) error {
+	j.mu.Lock()
+	j.history.last++
+	done.Order = j.history.last
+	j.mu.Unlock()
+	e := &ending{entry: done, writes: enlisted.Close()}
+	e.leaveOut(errUnwound)
+	unwound := true
+	defer func() {
+		if unwound {
+			_ = j.finish(ctx, state, e)
+		}
+	}()
+	e.take(state.call.encode())
+	unwound = false
+	return j.finish(ctx, state, e)
+}
+
+// take puts the output into the entry, if it can be read back from there: JSON has a
+// depth.
+func (e *ending) take(output []byte, err error) {
+	with := e.entry
+	with.Output, with.Omitted = output, false
+	var stored []byte
+	if err == nil {
+		stored, err = encodeEntry(with)
+	}
+	if err == nil {
+		err = decodeEntry(stored, new(entry))
+	}
+	if e.omit = err; err == nil {
+		e.entry, e.stored = with, stored
+	}
+}
+
+// leaveOut leaves the output out.
+func (e *ending) leaveOut(why error) {
+	e.entry.Output, e.entry.Omitted, e.omit = nil, true, why
+	e.stored = mustEncodeEntry(e.entry)
+}
+
+// finish records that a step has happened, without its output where that can't be
+// stored.
+func (j *journal) finish(ctx context.Context, state *stepState, e *ending) error {
+	err := j.keep(ctx, state.name, state.name, e.stored, e.writes)
+	if errors.Is(err, persistence.ErrTooLarge) && !e.entry.Omitted {
+		e.leaveOut(err)
+		err = j.keep(ctx, state.name, state.name, e.stored, e.writes)
+	}
+	happened := j.note(state, e, err)
+	switch refused, _ := errors.AsType[*persistence.RefusedError](err); {
+	case err == nil && e.omit != nil:
+		j.report(ctx, Event{Kind: NotStored, Step: state.name, Err: e.omit})
+		return nil
+	case err == nil:
+		j.report(ctx, Event{Kind: StepExecuted, Step: state.name})
+		return nil
+	case refused != nil:
+		j.failed(state, refused.Err)
+		return refused.Err
+	case happened && !answered(err) && j.guard.config.OnStoreFault == FailOpen:
+		j.report(ctx, Event{Kind: NotStored, Step: state.name, Err: err})
+		j.arrive(state)
+		return nil
+	}
+	var effect []byte
+	if happened {
+		effect = append([]byte{}, e.entry.Output...)
+	}
+	return &StepError{Key: j.call.Key, Step: state.name, Executed: happened, Err: j.unkept(err, effect)}
+}
+
+// note notes what has become of a step whose ending was sent. It tells whether the
+// step has happened for sure.
+func (j *journal) note(state *stepState, e *ending, err error) (happened bool) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	switch {
+	case err == nil:
+		state.phase, state.entry, state.unsent, state.arrived = finished, e.entry, nil, true
+		return true
+	case len(e.writes) == 0 || !unwritten(err) && !errors.Is(err, persistence.ErrLeaseLost): // the writes may have arrived
+		if state.phase < pending {
+			state.phase, state.entry, state.unsent = pending, e.entry, e
+		}
+	case state.phase == pending: // they have not, nor did they before
+		state.phase, state.unsent = open, nil
+		if state.call.atMostOnce {
+			state.phase = begun
+		}
+	}
+	return len(e.writes) == 0
+}
+
+// arrive notes that the call has the step's output.
+func (j *journal) arrive(state *stepState) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	state.arrived = true
 }
 
 // keep adds an entry of a step to the record, together with writes.
@@ -362,16 +433,17 @@ func (j *journal) keep(ctx context.Context, step, name string, stored []byte, wr
 	return nil
 }
 
-// answered tells whether the store has refused a write, and so written nothing.
+// answered tells whether the store has refused a write, as opposed to having failed.
 func answered(err error) bool {
 	return refused(err) || errors.Is(err, persistence.ErrLeaseLost) || errors.Is(err, persistence.ErrTooLarge)
 }
 
-// unkept translates the store's error of a step.
-func (j *journal) unkept(err error, output []byte) error {
+// unkept translates the store's error of a step. The effect is what has happened all
+// the same; nil if nothing has.
+func (j *journal) unkept(err error, effect []byte) error {
 	switch {
 	case errors.Is(err, persistence.ErrLeaseLost):
-		lost := &LeaseLostError{Key: j.lease.Key, Result: output, Err: err}
+		lost := &LeaseLostError{Key: j.call.Key, Result: effect, Err: err}
 		j.mu.Lock()
 		defer j.mu.Unlock()
 		j.lost = lost
@@ -379,7 +451,7 @@ func (j *journal) unkept(err error, output []byte) error {
 	case err == nil, answered(err):
 		return err
 	}
-	return &StoreError{Op: "checkpoint", Key: j.lease.Key, Executed: output != nil, Result: output, Retryable: persistence.Retryable(err), Err: err}
+	return &StoreError{Op: "checkpoint", Key: j.call.Key, Executed: effect != nil, Result: effect, Retryable: persistence.Retryable(err), Err: err}
 }
 
 // What entries without an output take of a record, in bytes, and what is left for a
@@ -394,22 +466,17 @@ const (
 // step that is being written.
 func (j *journal) reserve(writing string) int {
 	n, compensable := 0, false
-	for name, s := range j.steps {
-		if s.running && s.finished == nil && name != writing {
+	for name, s := range j.history.steps {
+		if s.running && s.phase < finished && name != writing {
 			n += 2 * (len(name) + entrySize)
 		}
-		if s.compensated || s.finished == nil && !s.running {
+		if s.phase == undone || s.phase < finished && !s.running || !s.compensable() || j.undoing.begun && name == writing {
 			continue
 		}
-		if j.undoing && name == writing {
-			continue // it is the mark that is being written
-		}
-		if s.finished != nil && s.finished.Compensable || s.running && s.call.compensate != nil {
-			n += len(name) + len(compensatedSuffix) + entrySize
-			compensable = true
-		}
+		n += len(name) + len(compensatedSuffix) + entrySize
+		compensable = true
 	}
-	if compensable && !j.undoing {
+	if compensable && !j.undoing.begun {
 		n += 2 * failureSize
 	}
 	return n

@@ -18,6 +18,7 @@ type once struct {
 	claim    persistence.Claim
 	effect   effect
 	enlisted *persistence.Enlistment
+	until    time.Time     // when the function's time is over
 	elapsed  time.Duration // of the function
 }
 
@@ -36,14 +37,18 @@ func (g *Guard) callOnce(ctx context.Context, id identity, run body) (answer *re
 	if err := o.run(ctx, run); err != nil {
 		return o.fail(ctx, err)
 	}
-	record, err := o.commit(ctx, persistence.StatusCompleted, o.enlisted.Close())
+	writes := o.enlisted.Close()
+	record, err := o.commit(ctx, persistence.StatusCompleted, writes)
 	switch {
 	case err == nil:
 		return o.answer(ctx, record, nil)
-	case refused(err):
-		return o.fail(ctx, reason(err))
+	case unwritten(err):
+		return o.fail(ctx, g.uncommitted(id.key, err))
 	}
 	o.report(ctx, NotStored, err)
+	if g.config.OnStoreFault == FailOpen && len(writes) == 0 {
+		return nil, true, nil
+	}
 	return nil, true, &StoreError{
 		Op: "complete", Key: id.key,
 		Executed: true, Result: o.effect.result,
@@ -54,14 +59,15 @@ func (g *Guard) callOnce(ctx context.Context, id identity, run body) (answer *re
 // run runs the function. There is no lease; it has the time that a lease would give,
 // and does not start without any: the environment may have been frozen while it looked.
 func (o *once) run(ctx context.Context, run body) error {
-	until := o.claim.LeaseUntil.Add(-o.guard.config.ClockSkew)
-	ctx, cancel := context.WithDeadline(ctx, until)
+	o.until = o.claim.LeaseUntil.Add(-o.guard.config.ClockSkew)
+	ctx, cancel := context.WithDeadline(ctx, o.until)
 	defer cancel()
-	if ctx.Err() != nil || !wallClock().Before(until) {
+	if ctx.Err() != nil || !wallClock().Before(o.until) {
 		return &NotStartedError{Key: o.claim.Key, Err: cmp.Or(ctx.Err(), context.DeadlineExceeded)}
 	}
 	c := &calling{Call: Call{Operation: o.guard.config.Operation, Key: o.claim.Key, Attempt: 1}}
 	ctx, o.enlisted = o.guard.withCall(ctx, c)
+	defer o.enlisted.Close()
 	started := time.Now()
 	err := run(ctx, &o.effect)
 	o.elapsed = time.Since(started)
@@ -91,9 +97,13 @@ func (o *once) fail(ctx context.Context, cause error) (*replayed, bool, error) {
 }
 
 // commit commits the outcome and the writes. The clock is read now: only now is it
-// decided whether the record is vacant.
+// decided whether the record is vacant. There is no lease to lose, but its time can be
+// over all the same: another run's record may then have come and gone.
 func (o *once) commit(ctx context.Context, status persistence.Status, writes []persistence.Write) (persistence.Record, error) {
 	now := wallClock()
+	if !now.Before(o.until) {
+		return persistence.Record{}, &persistence.Fault{Op: "complete", Retryable: true, Unwritten: true, Err: context.DeadlineExceeded}
+	}
 	o.claim.Now, o.claim.LeaseUntil, o.claim.ExpiresAt = now, ceil(now.Add(1), time.Millisecond), o.guard.expiry(now)
 	outcome := persistence.Outcome{Status: status, Result: o.effect.result, ResultOmitted: o.effect.omit != nil, ExpiresAt: o.claim.ExpiresAt}
 	settling, cancel := o.guard.settling(ctx)

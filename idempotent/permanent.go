@@ -51,10 +51,11 @@ type failure struct {
 
 // recordable returns what to store of an error, if it is permanent. What is
 // stored is the text of the error that the caller sees, which may wrap the
-// permanent one.
+// permanent one. An error that says that something is not undone yet is not final,
+// whatever the reason for undoing it.
 func recordable(err error) ([]byte, bool) {
 	permanent, ok := errors.AsType[*PermanentError](err)
-	if !ok || permanent == nil {
+	if !ok || permanent == nil || errors.Is(err, ErrCompensation) {
 		return nil, false
 	}
 	stored, _ := json.Marshal(failure{Type: permanent.Type, Message: storable(err.Error())}) // two strings always encode
@@ -64,15 +65,6 @@ func recordable(err error) ([]byte, bool) {
 // failureOf is what is recorded of an error that is not final.
 func failureOf(err error) failure {
 	return failure{Type: typeName(err), Message: shorten(storable(err.Error()), maxNote)}
-}
-
-// shortened is a recorded failure with no more of its text than always fits.
-func shortened(stored []byte) []byte {
-	var f failure
-	_ = json.Unmarshal(stored, &f) // it is ours
-	f.Message = shorten(f.Message, maxNote)
-	stored, _ = json.Marshal(f)
-	return stored
 }
 
 func replayFailure(r persistence.Record) error {

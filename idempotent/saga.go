@@ -1,7 +1,9 @@
 package idempotent
 
 import (
+	"cmp"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 
@@ -26,139 +28,191 @@ import (
 // undoing stopped, and returns the first failure, as *[PermanentError], once all is
 // undone. The function must get that far without the steps that never ran.
 //
-// Compensations run until the end of the lease, also where ctx is cancelled. Only
-// what is recorded within the TTL can be undone.
+// Compensations run as long as the call has time, also where ctx is cancelled. What
+// was recorded more than a TTL ago can't be undone any more. A call is undone as a
+// whole, and once in an attempt: of several Sagas the others get the same answer.
 func Saga[Out any](ctx context.Context, fn func(context.Context) (Out, error)) (Out, error) {
 	var none Out
 	j := journalFrom(ctx)
 	if _, nested := StepFrom(ctx); nested || j == nil {
 		return none, &StepError{Err: fmt.Errorf("%w: a saga has to be in a guarded call that declares Config.Steps, and not in a step", ErrStepMisuse)}
 	}
-	out, err := fn(ctx)
-	if err = j.settle(ctx, err); err != nil {
-		return none, err
+	inner, cancel := context.WithCancel(ctx)
+	defer cancel()
+	out, err := fn(inner)
+	cancel() // its steps are waited for
+	if answer := j.undo(ctx, err); answer != nil {
+		return none, answer
 	}
-	return out, nil
+	return out, err
 }
 
-// backward tells whether the call is being undone, whatever its function returns.
+// undoing is how far undoing a call has come in an attempt.
+type undoing struct {
+	begun bool
+	// failure is why the call is undone, once it is.
+	failure error
+	// stuck is what has stopped it; it is not tried again in the same attempt.
+	stuck *CompensationError
+}
+
+// backward tells whether the call is to be undone, whatever its function returns.
 func (j *journal) backward() bool {
 	if j == nil {
 		return false
 	}
 	j.mu.Lock()
 	defer j.mu.Unlock()
-	return j.unwinding != nil && !j.undone
+	return (j.history.decision != nil || j.undoing.begun) && j.undoing.failure == nil
 }
 
-// settle undoes the finished steps where the error of the function, or the record,
-// says that the call has failed for good. It returns the error that the call has then.
+// stuck tells whether undoing the call has been stopped.
+func (j *journal) stuck() bool {
+	if j == nil {
+		return false
+	}
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	return j.undoing.stuck != nil
+}
+
+// settle undoes the call if that is due, and returns the error that it has then. Where
+// a Saga has undone it before, the function has decided on its answer.
 func (j *journal) settle(ctx context.Context, err error) error {
 	if j == nil {
 		return err
 	}
-	failure, permanent := recordable(err)
-	_, stuck := errors.AsType[*CompensationError](err)
 	j.mu.Lock()
-	j.rest()
-	switch {
-	case j.undone, stuck:
-		j.mu.Unlock()
-		return err
-	case j.unwinding != nil:
-		err = j.failure()
-	case !permanent || len(j.toUndo()) == 0:
-		j.mu.Unlock()
-		return err
-	}
-	j.undoing = true
+	decided := j.undoing.failure != nil
 	j.mu.Unlock()
-	if stopped := j.undo(ctx, failure); stopped != nil {
-		return j.stuck(ctx, err, stopped)
+	if decided {
+		return err
 	}
-	j.mu.Lock()
-	defer j.mu.Unlock()
-	j.undone = true
+	if answer := j.undo(ctx, err); answer != nil && !errors.Is(err, answer) {
+		return answer
+	}
 	return err
 }
 
-// undo records that the call has failed for good, and undoes its steps, the last one
-// first. It returns what it was stopped by.
-func (j *journal) undo(ctx context.Context, failure []byte) error {
+// undo undoes the finished steps where the error of the function, or the record, says
+// that the call has failed for good. It returns that failure, or what has stopped it;
+// nil where the call goes forward.
+func (j *journal) undo(ctx context.Context, err error) error {
+	stored, permanent := recordable(err)
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	j.rest()
+	failure := err
+	switch {
+	case j.undoing.stuck != nil:
+		return j.undoing.stuck
+	case j.undoing.failure != nil:
+		return j.undoing.failure
+	case j.history.decision != nil:
+		failure = j.history.decision.asError()
+	case !permanent || len(j.history.toUndo()) == 0:
+		return nil
+	}
+	j.undoing.begun = true
+	j.underway++
+	defer j.end()
+	left, stopped := j.compensateAll(ctx, stored)
+	if stopped == nil {
+		j.undoing.failure = failure
+		return failure
+	}
+	j.undoing.stuck = &CompensationError{Key: j.call.Key, Left: left, Err: failure, Compensation: stopped}
+	return j.undoing.stuck
+}
+
+// compensateAll records that the call has failed for good, and undoes its steps, the
+// last one first. It returns what it was stopped by, and the steps that are left. The
+// journal is not locked while it does.
+func (j *journal) compensateAll(ctx context.Context, failure []byte) (left []string, stopped error) {
+	j.mu.Unlock()
+	defer j.mu.Lock()
 	ctx = context.WithValue(withoutObserver(context.WithoutCancel(ctx)), callKey{}, j.call)
 	if !j.until.IsZero() {
 		var cancel context.CancelFunc
 		ctx, cancel = context.WithDeadline(ctx, j.until)
 		defer cancel()
 	}
-	if j.unwinding == nil {
-		if err := j.decide(ctx, failure); err != nil {
-			return err
+	if stopped = j.decide(ctx, failure); stopped != nil {
+		return names(j.left()), stopped
+	}
+	for steps := j.left(); len(steps) > 0; steps = j.left() {
+		if stopped = j.compensate(ctx, steps[0]); stopped != nil {
+			j.noteStuck(ctx, steps[0], stopped)
+			return names(steps), stopped
 		}
 	}
-	for {
-		steps := j.toUndo()
-		if len(steps) == 0 {
-			return nil
-		}
-		if err := j.undoStep(ctx, steps[0]); err != nil {
-			return err
-		}
-	}
+	return nil, nil
 }
 
-// decide records that the call goes backward from now on. Before that, the record
-// must know of everything that has happened.
+// left returns the steps that are still to be undone.
+func (j *journal) left() []*stepState {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	return j.history.toUndo()
+}
+
+// decide records that the call goes backward from now on, unless it does already.
+// Before that, the record must know of everything that has happened.
 func (j *journal) decide(ctx context.Context, failure []byte) error {
-	for _, s := range j.done() {
-		if !s.unrecorded {
-			continue
-		}
-		if err := j.keep(ctx, s.name, s.name, encodeEntry(s.finished), nil); err != nil {
-			return j.unkept(err, nil)
-		}
-		s.unrecorded = false
+	j.mu.Lock()
+	decided := j.history.decision != nil
+	unsent, notHappened := j.history.in(pending), names(j.history.in(declined))
+	j.mu.Unlock()
+	if decided {
+		return nil
 	}
-	err := j.keep(ctx, "", unwindingEntry, failure, nil)
+	for _, s := range unsent {
+		// One whose writes are refused has not happened; any other is to be recorded.
+		if err := j.finish(ctx, s, s.unsent); s.phase == pending {
+			return cmp.Or(err, error(errUnrecorded))
+		}
+	}
+	d := decision{Declined: notHappened}
+	_ = json.Unmarshal(failure, &d.failure) // it is ours
+	err := j.keep(ctx, "", unwindingEntry, mustEncodeEntry(d), nil)
 	if errors.Is(err, persistence.ErrTooLarge) {
-		failure = shortened(failure)
-		err = j.keep(ctx, "", unwindingEntry, failure, nil)
+		d.Message = shorten(d.Message, maxNote)
+		err = j.keep(ctx, "", unwindingEntry, mustEncodeEntry(d), nil)
 	}
 	if err != nil {
 		return j.unkept(err, nil)
 	}
-	j.unwinding = failure
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	j.history.decision = &d
 	return nil
 }
 
-// undoStep undoes a step, or finds out whether there is anything to undo.
-func (j *journal) undoStep(ctx context.Context, state *stepState) error {
+// errUnrecorded keeps a call from being undone where a step is not recorded, although
+// the guard fails open.
+var errUnrecorded = errors.New("a finished step could not be recorded")
+
+// asError is the failure as it is replayed.
+func (d *decision) asError() error { return &PermanentError{Type: d.Type, Message: d.Message} }
+
+// compensate undoes a step, or finds out whether there is anything to undo.
+func (j *journal) compensate(ctx context.Context, state *stepState) error {
 	s := state.call
 	switch err := j.ready(ctx); {
 	case err != nil:
 		return err
 	case s == nil:
-		return &StepError{Key: j.call.Key, Step: state.name, Err: fmt.Errorf("%w: it has to be undone, and the function did not get to it", ErrStepMisuse)}
+		return &StepError{Key: j.call.Key, Step: state.name, Err: cmp.Or(state.refused, fmt.Errorf("%w: the function did not get to it", ErrNotUndoable))}
 	case s.compensate == nil:
-		return j.refuse(s, fmt.Errorf("%w: it has to be undone, and has no Compensate any more", ErrStepMisuse))
-	}
-	if state.finished == nil {
-		inner, enlisted := j.withStep(ctx, s.name, "")
-		happened, err := j.reconcile(inner, s)
-		if err != nil {
-			return j.refuse(s, err)
-		}
-		if happened {
-			return j.finish(ctx, state, *state.started, enlisted)
-		}
-		state.declined = true
-		return nil
-	}
-	if !state.known {
-		return j.refuse(s, &ResultNotStoredError{Key: j.lease.Key})
+		return j.refuse(s, fmt.Errorf("%w: it has no Compensate any more", ErrNotUndoable))
+	case state.phase == begun:
+		return j.findOut(ctx, state)
+	case !state.arrived:
+		return j.refuse(s, &ResultNotStoredError{Key: j.call.Key})
 	}
 	inner, enlisted := j.withStep(ctx, s.name, compensatedSuffix)
-	if err := s.compensate(inner, state.finished.Output); err != nil {
+	defer enlisted.Close()
+	if err := s.compensate(inner, state.entry.Output); err != nil {
 		return err
 	}
 	err := j.keep(ctx, s.name, s.name+compensatedSuffix, []byte("{}"), enlisted.Close())
@@ -168,18 +222,37 @@ func (j *journal) undoStep(ctx context.Context, state *stepState) error {
 	if err != nil {
 		return j.unkept(err, []byte{}) // it has run
 	}
-	state.compensated = true
+	j.mu.Lock()
+	state.phase = undone
+	j.mu.Unlock()
 	j.report(ctx, Event{Kind: Compensated, Step: s.name})
 	return nil
 }
 
-// stuck says that undoing has stopped, to the record as well if it is the first time.
-func (j *journal) stuck(ctx context.Context, failure, stopped error) error {
-	left := names(j.toUndo()) // at least the one that was being undone
-	if j.lost == nil && j.unwinding != nil && !j.noted {
-		note := compensationFailure{Step: left[0], failure: failureOf(stopped)}
-		j.noted = j.keep(ctx, "", compensationEntry, encodeEntry(note), nil) == nil
+// findOut finds out whether a step that must run at most once has happened, and
+// records it if so.
+func (j *journal) findOut(ctx context.Context, state *stepState) error {
+	inner, enlisted := j.withStep(ctx, state.name, "")
+	defer enlisted.Close()
+	happened, err := j.reconcile(inner, state.call)
+	if err != nil {
+		return j.refuse(state.call, err)
 	}
-	j.report(ctx, Event{Kind: CompensationFailed, Step: left[0], Err: stopped})
-	return &CompensationError{Key: j.call.Key, Left: left, Err: failure, Compensation: stopped}
+	if happened {
+		return j.conclude(ctx, state, state.entry, enlisted)
+	}
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	state.phase = declined
+	return nil
+}
+
+// noteStuck says that undoing has stopped; in the record only the first time.
+func (j *journal) noteStuck(ctx context.Context, at *stepState, stopped error) {
+	j.report(ctx, Event{Kind: CompensationFailed, Step: at.name, Err: stopped})
+	if j.lost != nil || j.history.noted {
+		return
+	}
+	note := compensationFailure{Step: at.name, failure: failureOf(stopped)}
+	j.history.noted = j.keep(ctx, "", compensationEntry, mustEncodeEntry(note), nil) == nil
 }

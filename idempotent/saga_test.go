@@ -194,7 +194,7 @@ func TestAStepThatIsNotReachedCannotBeUndone(t *testing.T) {
 			return "changed its mind", nil
 		}
 		_, err := call()
-		if stuck, ok := errors.AsType[*idempotent.CompensationError](err); !ok || len(stuck.Left) != 2 || !errors.Is(err, idempotent.ErrStepMisuse) {
+		if stuck, ok := errors.AsType[*idempotent.CompensationError](err); !ok || len(stuck.Left) != 2 || !errors.Is(err, idempotent.ErrNotUndoable) {
 			t.Fatalf("error %v", err)
 		}
 		tr.wants(t)

@@ -31,8 +31,9 @@ import (
 //
 // The error of fn comes out as it is. Everything else that keeps a step from being
 // run, or its output from being kept, is a [*StepError]. Outputs are stored and
-// come back as JSON, with the rules of [Func]; Step panics for a nil function and
-// for outputs that JSON can't hold.
+// come back as JSON, with the rules of [Func]: a later attempt has what JSON makes of
+// the value, raw messages without their white space. Step panics for a nil function
+// and for outputs that JSON can't hold.
 //
 // Steps may run in parallel. The guarded call waits for those under way before it
 // ends; their context ends when the function returns. There are no steps inside of
@@ -174,7 +175,7 @@ func StepFrom(ctx context.Context) (StepCall, bool) {
 }
 
 func (j *journal) withStep(ctx context.Context, name, purpose string) (context.Context, *persistence.Enlistment) {
-	call := StepCall{Name: name, Token: token(j.lease.Key, name, purpose)}
+	call := StepCall{Name: name, Token: token(j.key, name, purpose)}
 	return j.guard.enlisting(context.WithValue(ctx, stepKey{}, stepOf{j, call}))
 }
 

@@ -22,6 +22,9 @@ var (
 	// ErrUnwinding says that the call has failed for good before, and is being
 	// undone: no step is run any more.
 	ErrUnwinding = errors.New("idempotent: unwinding")
+	// ErrNotUndoable says that a finished step can't be undone by the function as it is:
+	// it did not get to the step, or the step has no Compensate any more.
+	ErrNotUndoable = errors.New("idempotent: step not undoable")
 	// ErrPartialSuccess matches every [*PartialSuccessError].
 	ErrPartialSuccess = errors.New("idempotent: partial success")
 	// ErrCompensation matches every [*CompensationError].
@@ -37,8 +40,9 @@ type StepError struct {
 	// Key of the record; empty where there is none.
 	Key  string
 	Step string
-	// Executed tells whether the step's function has succeeded in this call: its
-	// effect has happened then, and the record may not know of it.
+	// Executed tells whether the step's function has succeeded in this call, so that
+	// its effect has happened and the record may not know of it. It is false where the
+	// effect was to commit with the record.
 	Executed bool
 	Err      error
 }

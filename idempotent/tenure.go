@@ -22,6 +22,9 @@ type tenure struct {
 	status   persistence.Status      // that the effect is recorded with; empty for COMPLETED
 	elapsed  time.Duration           // of the function
 	settled  bool
+	// committing says that the result commits with the function's effects, so that
+	// nothing has happened unless that has.
+	committing bool
 }
 
 // lease returns the lease of the record as it is now.
@@ -63,6 +66,7 @@ func (t *tenure) run(ctx context.Context, until time.Time, run body) error {
 		Call:    Call{Operation: t.guard.config.Operation, Key: t.record.Key, Attempt: t.record.Attempt},
 		journal: t.journal,
 	})
+	defer t.enlisted.Close()
 	started := time.Now()
 	err := run(ctx, &t.effect)
 	t.elapsed = time.Since(started)
@@ -75,7 +79,7 @@ func (t *tenure) run(ctx context.Context, until time.Time, run body) error {
 func (t *tenure) end(ctx context.Context) {
 	switch {
 	case t.settled:
-	case t.effect.done: // what came after it must not make it run again
+	case t.effect.done && !t.committing: // what came after it must not make it run again
 		if t.effect.result == nil && t.effect.omit == nil {
 			t.effect.omit = errUnwound
 		}
@@ -98,10 +102,9 @@ func (t *tenure) settleFailure(ctx context.Context, err error) error {
 	t.effect = effect{}
 	err = t.journal.settle(ctx, err)
 	stored, permanent := recordable(err)
-	_, stuck := errors.AsType[*CompensationError](err)
-	if stuck || !permanent {
+	if !permanent {
 		kept := t.release(ctx, err)
-		if stuck || len(kept) == 0 {
+		if t.journal.stuck() || len(kept) == 0 {
 			return err
 		}
 		return &PartialSuccessError{Key: t.record.Key, Done: kept, Err: err}
@@ -112,15 +115,15 @@ func (t *tenure) settleFailure(ctx context.Context, err error) error {
 }
 
 // settleResult records the function's result. Where one of the writes that commit
-// with it is refused, the function has had no effect, and has failed with the
-// write's error.
+// with it is refused, or none could be written, the function has had no effect, and
+// has failed.
 func (t *tenure) settleResult(ctx context.Context) error {
 	err := t.complete(ctx, nil)
 	switch {
 	case err == nil:
 		return nil
 	case !t.settled:
-		return t.settleFailure(ctx, reason(err))
+		return t.settleFailure(ctx, t.guard.uncommitted(t.record.Key, err))
 	case errors.Is(err, persistence.ErrLeaseLost):
 		return &LeaseLostError{Key: t.record.Key, Result: t.effect.result, Err: err}
 	case t.guard.config.OnStoreFault == FailOpen && len(t.enlisted.Close()) == 0:
@@ -132,21 +135,6 @@ func (t *tenure) settleResult(ctx context.Context) error {
 			Retryable: persistence.Retryable(err), Err: err,
 		}
 	}
-}
-
-// refused tells whether a transaction was not carried out because of the writes that
-// were enlisted.
-func refused(err error) bool {
-	_, ok := errors.AsType[*persistence.RefusedError](err)
-	return ok || errors.Is(err, persistence.ErrInvalid)
-}
-
-// reason is why a transaction was refused, as the function's error.
-func reason(err error) error {
-	if refused, ok := errors.AsType[*persistence.RefusedError](err); ok {
-		return refused.Err
-	}
-	return err
 }
 
 // complete writes the outcome, without its result where that can't be stored, and
@@ -167,13 +155,14 @@ func (t *tenure) complete(ctx context.Context, cause error) error {
 	}
 	settling, cancel := t.guard.settling(ctx)
 	defer cancel()
+	t.committing = len(writes) > 0
 	err := t.guard.complete(settling, t.lease(), outcome, writes)
 	if errors.Is(err, persistence.ErrTooLarge) {
 		e.omit = err
 		outcome.ResultOmitted = true
 		err = t.guard.complete(settling, t.lease(), outcome, writes)
 	}
-	if refused(err) && len(writes) > 0 {
+	if t.committing && unwritten(err) {
 		return err
 	}
 	t.settled = true

@@ -11,25 +11,35 @@ import (
 func (g *Guard) unprotected(ctx context.Context, key string, why error, run body) error {
 	g.report(ctx, Event{Kind: Unprotected, Key: key, Err: why})
 	c := &calling{journal: g.unrecordedJournal(key)}
-	err := g.runUnprotected(ctx, c, run)
+	enlisted, err := g.runUnprotected(ctx, c, run)
+	if err == nil && !c.journal.backward() {
+		err = g.commitUnprotected(ctx, enlisted.Close())
+	}
 	return c.journal.settle(ctx, err)
 }
 
-func (g *Guard) runUnprotected(ctx context.Context, c *calling, run body) error {
+// runUnprotected runs the function, and waits for its steps.
+func (g *Guard) runUnprotected(ctx context.Context, c *calling, run body) (*persistence.Enlistment, error) {
 	defer c.journal.close()
-	inner, enlisted := g.withCall(ctx, c)
-	if err := run(inner, new(effect)); err != nil {
-		return err
+	if c.journal != nil {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithCancel(ctx)
+		defer cancel()
 	}
-	writes := enlisted.Close()
+	inner, enlisted := g.withCall(ctx, c)
+	defer enlisted.Close()
+	return enlisted, run(inner, new(effect))
+}
+
+func (g *Guard) commitUnprotected(ctx context.Context, writes []persistence.Write) error {
 	if len(writes) == 0 {
 		return nil
 	}
 	settling, cancel := g.settling(ctx)
 	defer cancel()
 	err := g.transactor.Commit(settling, writes)
-	if err != nil && !refused(err) {
-		return &StoreError{Op: "complete", Executed: true, Retryable: persistence.Retryable(err), Err: err}
+	if err == nil || unwritten(err) {
+		return g.uncommitted("", err)
 	}
-	return reason(err)
+	return &StoreError{Op: "complete", Executed: true, Retryable: persistence.Retryable(err), Err: err}
 }

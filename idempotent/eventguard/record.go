@@ -85,10 +85,11 @@ func (p processor) settle(ctx context.Context, r record, run func(context.Contex
 	}
 }
 
-// permanent tells whether the engine takes an error for a permanent failure.
+// permanent tells whether the engine takes an error for a permanent failure: not one
+// that still has to be undone.
 func permanent(err error) bool {
 	failure, ok := errors.AsType[*idempotent.PermanentError](err)
-	return ok && failure != nil
+	return ok && failure != nil && !errors.Is(err, idempotent.ErrCompensation)
 }
 
 // final tells whether nothing but what is recorded can become of a call whose last

@@ -1,0 +1,123 @@
+package idempotent_test
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+
+	"github.com/ikkai-go/idempotency/idempotent"
+	"github.com/ikkai-go/idempotency/internal/dynamolocal"
+	"github.com/ikkai-go/idempotency/persistence/dynamostore"
+)
+
+// DynamoDB has said that nothing was written. The record stays locked all the same,
+// and the caller is told that the function's effect has happened.
+func TestATransactionThatIsKnownNotToBeAppliedReleasesItsRecord(t *testing.T) {
+	onMissing := func(ctx context.Context) error {
+		return dynamostore.Enlist(ctx, dynamostore.Write{Put: &types.Put{TableName: aws.String("no-such-table"), Item: map[string]types.AttributeValue{
+			"id": &types.AttributeValueMemberS{Value: "x"},
+		}}})
+	}
+	for name, test := range map[string]struct {
+		enlist func(context.Context) error
+		fault  *dynamolocal.Fault
+	}{
+		"conflicts":     {func(ctx context.Context) error { return take(ctx, 1, errOutOfStock) }, &dynamolocal.Fault{Operation: "TransactWriteItems", Times: dynamolocal.Always, Do: dynamolocal.Cancel("None", "TransactionConflict")}},
+		"missing table": {onMissing, nil},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := newShop(t, 10)
+			g := newTestGuard(t, s.store, idempotent.Config{StoreTimeout: 300 * time.Millisecond})
+			if test.fault != nil {
+				s.db.Inject(*test.fault)
+			}
+			_, err := idempotent.Do(t.Context(), g, "k", func(ctx context.Context) (string, error) { return "", test.enlist(ctx) })
+			if failed, ok := errors.AsType[*idempotent.StoreError](err); ok && failed.Executed {
+				t.Errorf("nothing was written, and the error says executed: %v", err)
+			}
+			s.db.ClearFaults()
+			if _, err := idempotent.Do(t.Context(), g, "k", func(ctx context.Context) (string, error) { return "again", nil }); err != nil {
+				t.Errorf("the next arrival: %v", err)
+			}
+		})
+	}
+}
+
+// The loser of a race in the short form has run, too. It gets the winner's result, and
+// nothing of its own.
+func TestALoserOfTheShortFormGetsTheWinnersResultOnly(t *testing.T) {
+	type result struct {
+		Winner string         `json:"winner,omitempty"`
+		Loser  string         `json:"loser,omitempty"`
+		Lines  map[string]int `json:"lines"`
+	}
+	s := newShop(t, 10)
+	g := newTestGuard(t, s.store, idempotent.Config{OnlyEnlists: true})
+	other := newTestGuard(t, newStoreOn(t, s.db), idempotent.Config{OnlyEnlists: true})
+	got, err := idempotent.Do(t.Context(), g, "k", func(ctx context.Context) (result, error) {
+		_, err := idempotent.Do(t.Context(), other, "k", func(ctx context.Context) (result, error) {
+			return result{Winner: "w", Lines: map[string]int{"w": 1}}, take(ctx, 1, errOutOfStock)
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return result{Loser: "l", Lines: map[string]int{"l": 1}}, take(ctx, 1, errOutOfStock)
+	})
+	if err != nil || got.Loser != "" || len(got.Lines) != 1 || s.left() != 9 {
+		t.Errorf("got %+v, %v, %d left", got, err, s.left())
+	}
+}
+
+// A zombie of the short form, frozen until the record of the run that replaced it has
+// expired, writes a second time. One of the long form does not.
+func TestAZombieOfTheShortFormCommitsNothing(t *testing.T) {
+	for name, short := range modes {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				s := newShop(t, 10)
+				config := idempotent.Config{OnlyEnlists: short, TTL: time.Hour, Lease: time.Minute}
+				g := newTestGuard(t, s.store, config)
+				other := newTestGuard(t, newStoreOn(t, s.db), config)
+				_, err := idempotent.Do(t.Context(), g, "k", func(ctx context.Context) (string, error) {
+					if err := take(ctx, 1, errOutOfStock); err != nil {
+						return "", err
+					}
+					time.Sleep(2 * time.Minute)
+					if _, err := idempotent.Do(context.Background(), other, "k", func(ctx context.Context) (string, error) { return "", take(ctx, 1, errOutOfStock) }); err != nil {
+						t.Fatal(err)
+					}
+					time.Sleep(2 * time.Hour)
+					return "", nil
+				})
+				if s.left() != 9 {
+					t.Errorf("%d left: %v", s.left(), err)
+				}
+			})
+		})
+	}
+}
+
+// The transaction of a step was applied and its replies are lost; the function then
+// fails for good. The record has the step as finished and compensable.
+func TestAStepWhoseTransactionsReplyIsLostIsUndone(t *testing.T) {
+	s := newShop(t, 10)
+	g := newTestGuard(t, s.store, idempotent.Config{Steps: []string{"take"}, StoreTimeout: 300 * time.Millisecond})
+	undone := 0
+	_, err := idempotent.Do(t.Context(), g, "k", func(ctx context.Context) (string, error) {
+		s.db.Inject(dynamolocal.Fault{Operation: "TransactWriteItems", Times: dynamolocal.Always, Do: dynamolocal.DropReply()})
+		_, err := idempotent.StepAs(ctx, idempotent.StepSpec[string]{Name: "take", Compensate: func(ctx context.Context, _ string) error {
+			undone++
+			return take(ctx, -1, errOutOfStock)
+		}}, func(ctx context.Context) (string, error) { return "", take(ctx, 1, errOutOfStock) })
+		s.db.ClearFaults()
+		return "", idempotent.Permanent(err)
+	})
+	if !errors.Is(err, idempotent.ErrCompensation) && s.left() != 10 {
+		t.Errorf("failed for good (%.60v…), undone %d times, %d of 10 left", err, undone, s.left())
+	}
+}
