@@ -62,7 +62,7 @@
 //
 // With S3 and DynamoDB on demand, a result costs one write unit for each KB in the
 // record, and a duplicate as much again, since a failed write costs by what is there;
-// in S3 it costs one PUT, and one GET for each duplicate. A PUT costs what about eight
-// write units do, and takes some tens of milliseconds. So for results that are often
+// in S3 it costs one PUT, and one GET for each duplicate. A PUT costs what eight write
+// units do (us-east-1, 2026), and takes some tens of milliseconds. So for results that are often
 // larger than 8 KB an Inline of 8 KB is cheaper, while 0 has the fewest requests.
 package overflow
