@@ -64,7 +64,7 @@ func TestLiveKeysOfRandomEvents(t *testing.T) {
 // different, or why it was refused.
 func (l language) compareKeys(process peerProcess, c command) (verdict, problem string) {
 	o := l.options
-	o.EventKey, o.Validation, o.RaiseOnNoKey = c.EventKey, c.Validation, c.Raise
+	o.EventKey, o.Validation, o.RaiseOnNoKey, o.Version = c.EventKey, c.Validation, c.Raise, process.version
 	peer, err := l.new(o)
 	if errors.Is(err, powertools.ErrInexact) {
 		return "refused at construction", err.Error()

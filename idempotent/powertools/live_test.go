@@ -23,9 +23,10 @@ const liveEnv = "POWERTOOLS_LIVE"
 // peerProcess is a process that runs the real package: it takes commands and gives an
 // answer to each.
 type peerProcess struct {
-	t   *testing.T
-	in  io.Writer
-	out *bufio.Reader
+	t       *testing.T
+	in      io.Writer
+	out     *bufio.Reader
+	version string
 }
 
 // command is one call of a function that the real package guards.
@@ -62,27 +63,27 @@ type answer struct {
 	Updated string
 	Hash    string
 	Lower   map[string]string
+	Version string // once, before all answers
 }
 
 type language struct {
 	name    string
 	new     func(powertools.Options) (*powertools.Peer, error)
 	options powertools.Options
-	version string
 	command func(dir string) *exec.Cmd
 }
 
 var languages = []language{
 	{
-		name: "Python", new: powertools.Python, version: "3.37.0",
-		options: powertools.Options{FunctionName: "orders-fn", Function: "app.lambda_handler", Version: "3.37.0"},
+		name: "Python", new: powertools.Python,
+		options: powertools.Options{FunctionName: "orders-fn", Function: "app.lambda_handler"},
 		command: func(dir string) *exec.Cmd {
 			return exec.Command(filepath.Join(dir, "venv", "bin", "python"), filepath.Join("live", "peer.py"))
 		},
 	},
 	{
-		name: "TypeScript", new: powertools.TypeScript, version: "2.35.0",
-		options: powertools.Options{FunctionName: "orders-fn", Version: "2.35.0"},
+		name: "TypeScript", new: powertools.TypeScript,
+		options: powertools.Options{FunctionName: "orders-fn"},
 		command: func(string) *exec.Cmd { return exec.Command("node", filepath.Join("live", "peer.cjs")) },
 	},
 }
@@ -92,7 +93,7 @@ func (l language) start(t *testing.T) peerProcess {
 	t.Helper()
 	dir := os.Getenv(liveEnv)
 	if dir == "" {
-		t.Skipf("left out: the real %s package %s; live/setup.sh installs it, %s says where", l.name, l.version, liveEnv)
+		t.Skipf("left out: the real %s package; live/setup.sh installs it, %s says where", l.name, liveEnv)
 	}
 	process := l.command(dir)
 	process.Stderr = os.Stderr
@@ -113,7 +114,10 @@ func (l language) start(t *testing.T) peerProcess {
 			t.Errorf("the peer's process: %v", err)
 		}
 	})
-	return peerProcess{t, in, bufio.NewReaderSize(out, 1<<20)}
+	p := peerProcess{t: t, in: in, out: bufio.NewReaderSize(out, 1<<20)}
+	p.version = p.answer().Version
+	t.Logf("the real %s package %s", l.name, p.version)
+	return p
 }
 
 func (p peerProcess) call(c command) answer {
@@ -162,7 +166,7 @@ type sharedTable struct {
 func (l language) share(t *testing.T, process peerProcess, shape commandTable) sharedTable {
 	t.Helper()
 	o := l.options
-	o.EventKey, o.Validation = "id", "amount"
+	o.EventKey, o.Validation, o.Version = "id", "amount", process.version
 	o.Table = dynamostore.Config{Table: "idempotency", PartitionValue: shape.PartitionValue}
 	o.Table.Attributes.SortKey = shape.SortKey
 	if shape.Renamed {

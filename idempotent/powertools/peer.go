@@ -24,6 +24,7 @@ type Peer struct {
 	expiresAfter time.Duration
 	table        dynamostore.Config
 	dialect      dialect
+	sorts        bool // the event itself, as sort() does in JavaScript
 }
 
 var _ idempotent.Dialect = (*Peer)(nil)
@@ -56,6 +57,7 @@ func (r *reader) peer(d dialect, hashes map[string]func(string) []byte, encodeDi
 	if err := errors.Join(r.faults...); err != nil {
 		return nil, err
 	}
+	p.sorts = r.language == value.JavaScript && (p.eventKey.Calls("sort") || p.validation.Calls("sort"))
 	return p, nil
 }
 
@@ -92,23 +94,39 @@ func (p *Peer) Identify(payload []byte) (key, fingerprint string, err error) {
 	if err != nil {
 		return "", "", err
 	}
-	text, err := p.dialect.keyed(p, event)
+	keyed, err := p.dialect.keyed(p, event)
 	if err != nil {
 		return "", "", fault("key", err)
 	}
-	key = p.key(text)
-	if p.validation == nil {
-		return key, "", nil
+	if p.validation != nil {
+		// The same event, as the evaluation of the key has left it.
+		selected, err := p.validation.Search(event)
+		if err != nil {
+			return "", "", fault("validation", err)
+		}
+		text, err := p.dialect.text(selected)
+		if err != nil {
+			return "", "", fault("validation", err)
+		}
+		fingerprint = p.digest.of(text)
 	}
-	// The same event, as the evaluation of the key has left it.
-	selected, err := p.validation.Search(event)
-	if err == nil {
-		text, err = p.dialect.text(selected)
+	if err := p.checkUnchanged(event, keyed); err != nil {
+		return "", "", fault("key", err)
 	}
-	if err != nil {
-		return "", "", fault("validation", err)
+	return p.key(keyed), fingerprint, nil
+}
+
+// checkUnchanged returns an error if the peer, which evaluates the key once more for
+// the result, would then find another one.
+func (p *Peer) checkUnchanged(event value.Value, keyed string) error {
+	if !p.sorts {
+		return nil
 	}
-	return key, p.digest.of(text), nil
+	again, err := p.dialect.keyed(p, event)
+	if err == nil && again != keyed {
+		err = value.Inexact("sort() sorts the list in the event itself, so that the result gets another key than the record in progress")
+	}
+	return err
 }
 
 // Key implements [idempotent.Dialect]: the id of a record whose EventKey has selected

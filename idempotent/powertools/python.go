@@ -12,6 +12,7 @@ import (
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
+	"github.com/ikkai-go/idempotency/idempotent/powertools/internal/jmespath"
 	"github.com/ikkai-go/idempotency/idempotent/powertools/internal/value"
 	"github.com/ikkai-go/idempotency/persistence/dynamostore"
 )
@@ -25,6 +26,9 @@ import (
 func Python(o Options) (*Peer, error) {
 	r := reader{Options: o, language: value.Python}
 	d := python{version: r.version(oldestPython, newestPython)}
+	if e, err := jmespath.Compile(o.Validation, value.Python); err == nil && e.Calls("powertools_json", "powertools_base64", "powertools_base64_gzip") && d.version.before(functionsInValidation) {
+		r.because("Validation", value.Inexact("%q: versions before %v don't know the function, and fail; the version is taken for %v", o.Validation, functionsInValidation, d.version))
+	}
 	return r.peer(d, pythonHashes, hex.EncodeToString, dynamostore.Format{Encode: pythonResult, Decode: fromPythonResult})
 }
 
@@ -34,6 +38,9 @@ var (
 	// nullsMissing is the first version that takes an object without a value that is
 	// not null for missing, as it does a list.
 	nullsMissing = version{3, 35}
+	// functionsInValidation is the first version that knows Powertools' own functions
+	// in a validation; those before fail when they come to one.
+	functionsInValidation = version{3, 36}
 )
 
 type python struct{ version version }

@@ -30,7 +30,7 @@ func TypeScript(o Options) (*Peer, error) {
 }
 
 var (
-	oldestTypeScript = version{2, 35}
+	oldestTypeScript = version{2, 30}
 	newestTypeScript = version{2, 35}
 )
 
@@ -51,20 +51,6 @@ func (d typeScript) keyed(p *Peer, event value.Value) (string, error) {
 			return "", errNoKey
 		}
 	}
-	// The key is selected again, for the record in progress and for the result, from
-	// an event that sort() may have sorted.
-	text, err := d.selected(p, event)
-	if err != nil {
-		return "", err
-	}
-	again, err := d.selected(p, event)
-	if err == nil && again != text {
-		err = value.Inexact("the expression changes the event, so that the result gets another key than the record in progress")
-	}
-	return text, err
-}
-
-func (d typeScript) selected(p *Peer, event value.Value) (string, error) {
 	selected, err := p.search(event)
 	if err != nil {
 		return "", err

@@ -1,6 +1,7 @@
 // A function that uses the real Powertools for TypeScript. Commands come as lines of JSON
 // on stdin, answers go out as lines on stdout; see peer in live_test.go.
 const { createRequire } = require('node:module');
+const { readFileSync } = require('node:fs');
 const { createInterface } = require('node:readline');
 const path = require('node:path');
 
@@ -85,6 +86,8 @@ const lower = () => {
 };
 
 (async () => {
+  const directory = path.join(process.env.POWERTOOLS_LIVE, 'node_modules', '@aws-lambda-powertools', 'idempotency');
+  answer({ version: JSON.parse(readFileSync(path.join(directory, 'package.json'), 'utf8')).version });
   for (let line = await lines.next(); !line.done; line = await lines.next()) {
     const command = JSON.parse(line.value);
     if (command.lower) lower();

@@ -5,6 +5,7 @@ import json
 import os
 import sys
 import warnings
+from importlib.metadata import version
 
 warnings.simplefilter("ignore")
 out = sys.stdout
@@ -111,5 +112,6 @@ def run(command):
     answer(calls=calls, result=json.dumps(result), error=error, **written)
 
 
+answer(version=version("aws-lambda-powertools"))
 for line in iter(sys.stdin.readline, ""):
     run(json.loads(line))

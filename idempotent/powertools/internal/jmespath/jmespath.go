@@ -8,6 +8,7 @@ package jmespath
 
 import (
 	"errors"
+	"slices"
 
 	"github.com/ikkai-go/idempotency/idempotent/powertools/internal/value"
 )
@@ -18,6 +19,7 @@ var ErrEvaluation = errors.New("the expression fails on this payload")
 // Expression is immutable and safe for concurrent use.
 type Expression struct {
 	root     node
+	calls    []string
 	language value.Language
 }
 
@@ -39,7 +41,12 @@ func Compile(text string, l value.Language) (*Expression, error) {
 			return nil, value.Inexact("the function %q is not one of JMESPath's or Powertools' own", name)
 		}
 	}
-	return &Expression{root, l}, nil
+	return &Expression{root, p.calls, l}, nil
+}
+
+// Calls tells whether the expression, if there is one, calls one of the functions.
+func (e *Expression) Calls(functions ...string) bool {
+	return e != nil && slices.ContainsFunc(e.calls, func(name string) bool { return slices.Contains(functions, name) })
 }
 
 // Search evaluates the expression. The document may be changed by it, as it is in
