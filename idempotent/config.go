@@ -41,6 +41,9 @@ type Config struct {
 	// RefuseMissing.
 	OnMissingKey MissingKey
 
+	// Results says what is stored of the function's results. Defaults to StoreResults.
+	Results Results
+
 	// Steps are the names of all steps that the function may run: see [Step]. An
 	// entry that ends in "/" declares all names that begin with it, such as
 	// "e-mail/" for "e-mail/42". A record that has a step that is not declared, as
@@ -126,6 +129,18 @@ const (
 	// RunUnprotected runs the function without a record, every time, and reports
 	// it. Not for a payload that can't be understood, which is always refused.
 	RunUnprotected
+)
+
+// Results says what is stored of a function's results.
+type Results int
+
+const (
+	// StoreResults stores a result, so that duplicates get it.
+	StoreResults Results = iota
+	// OnlyLock stores that the function has succeeded, and not with what: a duplicate
+	// gets *ResultNotStoredError. For results that are too large, too secret or of no use
+	// to a duplicate. Steps and permanent failures are recorded all the same.
+	OnlyLock
 )
 
 // StoreFault says what to do where the store can't be reached.
@@ -237,6 +252,9 @@ func (c Config) check(store persistence.Store) error {
 	}
 	if c.OnMissingKey != RefuseMissing && c.OnMissingKey != RunUnprotected {
 		fault("OnMissingKey", "is %d, which is no MissingKey", c.OnMissingKey)
+	}
+	if c.Results != StoreResults && c.Results != OnlyLock {
+		fault("Results", "is %d, which is no Results", c.Results)
 	}
 	if c.OnStoreFault != FailClosed && c.OnStoreFault != FailOpen {
 		fault("OnStoreFault", "is %d, which is no StoreFault", c.OnStoreFault)

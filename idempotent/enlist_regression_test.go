@@ -41,7 +41,7 @@ func TestATransactionThatIsKnownNotToBeAppliedReleasesItsRecord(t *testing.T) {
 				t.Errorf("nothing was written, and the error says executed: %v", err)
 			}
 			s.db.ClearFaults()
-			if _, err := idempotent.Do(t.Context(), g, "k", func(ctx context.Context) (string, error) { return "again", nil }); err != nil {
+			if _, err := idempotent.Do(t.Context(), g, "k", func(context.Context) (string, error) { return "again", nil }); err != nil {
 				t.Errorf("the next arrival: %v", err)
 			}
 		})

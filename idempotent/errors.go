@@ -21,6 +21,7 @@ var (
 	ErrLeaseLost       = errors.New("idempotent: lease lost")
 	ErrStore           = errors.New("idempotent: store failed")
 	ErrNotStarted      = errors.New("idempotent: not started")
+	ErrTooLarge        = errors.New("idempotent: response too large for Lambda")
 )
 
 // KeyError says that the payload gives no key or fingerprint. Nothing ran, and
@@ -207,3 +208,18 @@ func (e *NotStartedError) Is(target error) bool { return target == ErrNotStarted
 
 // Unwrap returns the cause.
 func (e *NotStartedError) Unwrap() error { return e.Err }
+
+// ResponseTooLargeError says that the function ran and succeeded, but that Lambda would
+// refuse its response. The record says so, without the response: duplicates get
+// *ResultNotStoredError.
+type ResponseTooLargeError struct {
+	// Size of the response, in bytes.
+	Size int
+}
+
+func (e *ResponseTooLargeError) Error() string {
+	return fmt.Sprintf("idempotent: the response has %d bytes, and Lambda takes %d", e.Size, maxResponse)
+}
+
+// Is reports whether target is [ErrTooLarge].
+func (e *ResponseTooLargeError) Is(target error) bool { return target == ErrTooLarge }

@@ -21,6 +21,9 @@ import (
 // (events.LambdaFunctionURLStreamingResponse and its like), and for what is
 // neither a function nor a [lambda.Handler].
 //
+// A response that Lambda would refuse for its size is not stored, and the answer is
+// *ResponseTooLargeError.
+//
 // The returned handler is safe for concurrent invocations, as Lambda managed
 // instances make them. The responses of a handler made by lambda.NewHandler share
 // a buffer, which is why such a handler is run one invocation at a time here, and
@@ -39,6 +42,11 @@ func (g *Guard) Handler(handler any) lambda.Handler {
 	}
 }
 
+// maxResponse is how large the response of a Lambda function may be, in bytes: "6 MB" in
+// its developer guide ("Lambda quotas"), and "Exceeded maximum allowed payload size
+// (6291556 bytes)" in its answer to a function whose response is larger.
+const maxResponse = 6_291_556
+
 type guardedHandler struct {
 	guard  *Guard
 	invoke invoke
@@ -50,6 +58,9 @@ func (h *guardedHandler) Invoke(ctx context.Context, payload []byte) ([]byte, er
 	identify := func() (identity, error) { return h.guard.identifyPayload(payload) }
 	stored, err := h.guard.call(ctx, identify, func(ctx context.Context, e *effect) error {
 		err := h.invoke(ctx, payload, e)
+		if size := len(e.result); err == nil && e.omit == nil && size > maxResponse {
+			e.omit = &ResponseTooLargeError{Size: size}
+		}
 		own = *e
 		return err
 	})

@@ -27,8 +27,8 @@ type journal struct {
 	history  history
 	underway int // steps, and undoing them
 	closed   bool
-	lost     error // the owner has learnt that it was superseded
-	undoing        // how far that has come in this attempt
+	lost     error   // the owner has learnt that it was superseded
+	undoing  undoing // how far that has come in this attempt
 }
 
 // newJournal opens the journal of a record that was acquired. The error is a
@@ -353,7 +353,7 @@ func (j *journal) finish(ctx context.Context, state *stepState, e *ending) error
 	switch refused, _ := errors.AsType[*persistence.RefusedError](err); {
 	case err == nil && e.omit != nil:
 		j.report(ctx, Event{Kind: NotStored, Step: state.name, Err: e.omit})
-		return nil
+		return nil //nolint:nilerr // only the output is lost
 	case err == nil:
 		j.report(ctx, Event{Kind: StepExecuted, Step: state.name})
 		return nil

@@ -106,6 +106,9 @@ func (o *once) commit(ctx context.Context, status persistence.Status, writes []p
 	}
 	o.claim.Now, o.claim.LeaseUntil, o.claim.ExpiresAt = now, ceil(now.Add(1), time.Millisecond), o.guard.expiry(now)
 	outcome := persistence.Outcome{Status: status, Result: o.effect.result, ResultOmitted: o.effect.omit != nil, ExpiresAt: o.claim.ExpiresAt}
+	if status == persistence.StatusCompleted && o.guard.config.Results == OnlyLock {
+		outcome.ResultOmitted = true
+	}
 	settling, cancel := o.guard.settling(ctx)
 	defer cancel()
 	record, err := o.guard.transactor.CompleteAtOnce(settling, o.claim, outcome, writes)

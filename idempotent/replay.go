@@ -2,6 +2,7 @@ package idempotent
 
 import (
 	"context"
+	"fmt"
 
 	"github.com/ikkai-go/idempotency/persistence"
 )
@@ -23,11 +24,14 @@ func (g *Guard) replay(ctx context.Context, r persistence.Record) (*replayed, er
 }
 
 func (g *Guard) storedAnswer(ctx context.Context, r persistence.Record) ([]byte, error) {
+	form, _, enveloped := persistence.OpenEnvelope(r.Result)
 	switch {
 	case r.Status == persistence.StatusFailed:
 		return nil, replayFailure(r)
 	case r.ResultOmitted:
 		return nil, &ResultNotStoredError{Key: r.Key}
+	case enveloped:
+		return nil, &ReplayError{Key: r.Key, Result: r.Result, Err: fmt.Errorf("it has the form %q, and no store in front has read it", form)}
 	case g.config.OnReplay == nil:
 		return r.Result, nil
 	default:

@@ -169,7 +169,7 @@ func (j *journal) decide(ctx context.Context, failure []byte) error {
 	for _, s := range unsent {
 		// One whose writes are refused has not happened; any other is to be recorded.
 		if err := j.finish(ctx, s, s.unsent); s.phase == pending {
-			return cmp.Or(err, error(errUnrecorded))
+			return cmp.Or(err, errUnrecorded)
 		}
 	}
 	d := decision{Declined: notHappened}

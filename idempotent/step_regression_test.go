@@ -348,7 +348,7 @@ func TestAPanicInOnRefusedReleasesTheRecord(t *testing.T) {
 			})
 		})
 	}()
-	_, err := idempotent.Do(t.Context(), g, "k", func(ctx context.Context) (string, error) { return "again", nil })
+	_, err := idempotent.Do(t.Context(), g, "k", func(context.Context) (string, error) { return "again", nil })
 	if err != nil || times != 1 {
 		t.Errorf("the next arrival: %v; OnRefused called %d times", err, times)
 	}

@@ -151,6 +151,7 @@ func (t *tenure) complete(ctx context.Context, cause error) error {
 	}
 	var writes []persistence.Write
 	if outcome.Status == persistence.StatusCompleted {
+		outcome.ResultOmitted = outcome.ResultOmitted || t.guard.config.Results == OnlyLock
 		writes = t.enlisted.Close()
 	}
 	settling, cancel := t.guard.settling(ctx)

@@ -24,11 +24,12 @@ type CacheLimits struct {
 // and a hit is judged like any other record: its expiry by the claim's clock,
 // its fingerprint by the caller. Nothing is shared by reference. A record that
 // somebody deletes from the table by hand is still replayed by environments
-// that have it cached.
+// that have it cached. A cache has no abilities of its own: whether there are
+// checkpoints and transactions depends on the store behind it.
 //
 // Safe for concurrent use.
 type Cached struct {
-	store  Store
+	Front
 	limits CacheLimits
 
 	mu      sync.Mutex
@@ -53,7 +54,7 @@ func NewCached(store Store, limits CacheLimits) *Cached {
 	if limits.Bytes <= 0 {
 		limits.Bytes = 8 << 20
 	}
-	return &Cached{store: store, limits: limits, entries: make(map[string]*list.Element), running: make(map[string]running)}
+	return &Cached{Front: NewFront(store), limits: limits, entries: make(map[string]*list.Element), running: make(map[string]running)}
 }
 
 var (
@@ -67,7 +68,7 @@ func (c *Cached) Acquire(ctx context.Context, claim Claim) (Record, error) {
 	if r, hit := c.recall(claim.Key); hit && !r.Expired(claim.Now) {
 		return r, nil
 	}
-	r, err := c.store.Acquire(ctx, claim)
+	r, err := c.Front.Acquire(ctx, claim)
 	if err == nil {
 		c.remember(r)
 		c.begin(claim, r)
@@ -77,7 +78,7 @@ func (c *Cached) Acquire(ctx context.Context, claim Claim) (Record, error) {
 
 // Complete implements [Store].
 func (c *Cached) Complete(ctx context.Context, l Lease, o Outcome) error {
-	return c.complete(l, o, func() error { return c.store.Complete(ctx, l, o) })
+	return c.complete(l, o, func() error { return c.Front.Complete(ctx, l, o) })
 }
 
 func (c *Cached) complete(l Lease, o Outcome, complete func() error) error {
@@ -99,13 +100,13 @@ func (c *Cached) complete(l Lease, o Outcome, complete func() error) error {
 // asked for another outcome.
 func unwritten(err error) bool {
 	_, refused := errors.AsType[*RefusedError](err)
-	return refused || errors.Is(err, ErrTooLarge) || errors.Is(err, ErrInvalid)
+	return refused || errors.Is(err, ErrTooLarge) || errors.Is(err, ErrInvalid) || errors.Is(err, errors.ErrUnsupported)
 }
 
 // Release implements [Store].
 func (c *Cached) Release(ctx context.Context, l Lease) error {
 	c.end(l)
-	return c.store.Release(ctx, l)
+	return c.Front.Release(ctx, l)
 }
 
 // Read implements [Reader]. Behind a store that is no Reader, it finds what is
@@ -119,11 +120,10 @@ func (c *Cached) Read(ctx context.Context, key string) (Record, bool, error) {
 
 // Refresh implements [Refresher].
 func (c *Cached) Refresh(ctx context.Context, key string) (Record, bool, error) {
-	store, ok := c.store.(Reader)
-	if !ok {
+	r, found, err := c.Front.Read(ctx, key)
+	if errors.Is(err, errors.ErrUnsupported) {
 		return Record{}, false, nil
 	}
-	r, found, err := store.Read(ctx, key)
 	if err == nil && found {
 		c.remember(r)
 	}

@@ -3,7 +3,7 @@ package main
 import "slices"
 
 // mutants is the list of them all.
-var mutants = slices.Concat(callMutants, stepMutants)
+var mutants = slices.Concat(callMutants, stepMutants, frontMutants)
 
 // mutant is a deliberate breakage of the shipped code.
 type mutant struct {
@@ -387,7 +387,7 @@ var callMutants = []mutant{
 	{
 		name:   "a permanent failure is run again",
 		file:   "idempotent/permanent.go",
-		old:    "if !ok || permanent == nil {",
+		old:    "if !ok || permanent == nil || errors.Is(err, ErrCompensation) {",
 		new:    "if ok || permanent == nil {",
 		caught: []test{{"idempotent", "TestRequestsAndCapacityOfEveryPath"}, {"idempotent", "TestNoSeedBreaksAPromise"}},
 	},

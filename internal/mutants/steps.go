@@ -5,21 +5,21 @@ var stepMutants = []mutant{
 	{
 		name:   "a finished step runs again",
 		file:   "idempotent/journal.go",
-		old:    "	if state.finished != nil {\n		return j.recall(ctx, state)\n	}\n",
+		old:    "	if state.phase >= pending {\n		return j.recall(ctx, state)\n	}\n",
 		new:    "",
 		caught: []test{{"idempotent", "TestAFinishedStepIsNotRunAgain"}},
 	},
 	{
 		name:   "a step is known by nothing but its name",
 		file:   "idempotent/journal.go",
-		old:    "	case known != nil && known.Input != input:\n		return nil, ErrStepInput\n",
+		old:    "	case state.phase != open && state.entry.Input != input:\n		state.refused = ErrStepInput\n		return nil, ErrStepInput\n",
 		new:    "",
 		caught: []test{{"idempotent", "TestAStepWithAnotherInputIsRefused"}},
 	},
 	{
 		name:   "a call runs the same step twice",
 		file:   "idempotent/journal.go",
-		old:    "	case state.running, state.reached:\n",
+		old:    "	case state.running, state.arrived:\n",
 		new:    "	case state.running:\n",
 		caught: []test{{"idempotent", "TestWhatIsWrongWithAStepIsSaidBeforeItRuns"}},
 	},
@@ -32,7 +32,7 @@ var stepMutants = []mutant{
 	},
 	{
 		name:   "a finished step that no code knows is ignored",
-		file:   "idempotent/entry.go",
+		file:   "idempotent/history.go",
 		old:    `if step != "" && !declares(step) {`,
 		new:    `if false && !declares(step) {`,
 		caught: []test{{"idempotent", "TestAStepThatTheCodeNoLongerKnowsStopsTheCallBeforeItStarts"}},
@@ -47,7 +47,7 @@ var stepMutants = []mutant{
 	{
 		name:   "a step starts after the end of the lease",
 		file:   "idempotent/journal.go",
-		old:    "	case ctx.Err() != nil:\n		return &NotStartedError{Key: j.lease.Key, Err: ctx.Err()}\n	case !j.until.IsZero() && !wallClock().Before(j.until):\n		return &NotStartedError{Key: j.lease.Key, Err: context.DeadlineExceeded}\n",
+		old:    "	case ctx.Err() != nil:\n		return &NotStartedError{Key: j.call.Key, Err: ctx.Err()}\n	case !j.until.IsZero() && !wallClock().Before(j.until):\n		return &NotStartedError{Key: j.call.Key, Err: context.DeadlineExceeded}\n",
 		new:    "",
 		caught: []test{{"idempotent", "TestARunThatDiesIsResumedAfterItsLastStep"}},
 	},
@@ -61,8 +61,8 @@ var stepMutants = []mutant{
 	{
 		name:   "a step's effect is lost with its output",
 		file:   "idempotent/journal.go",
-		old:    "		done.Output, done.Omitted, done.omit = nil, true, err\n		err = j.keep(ctx, state.name, state.name, encodeEntry(done), writes)\n",
-		new:    "		done.Output, done.Omitted, done.omit = nil, true, err\n",
+		old:    "		e.leaveOut(err)\n		err = j.keep(ctx, state.name, state.name, e.stored, e.writes)\n", //nolint:dupword // as it is there
+		new:    "		e.leaveOut(err)\n",
 		caught: []test{{"idempotent", "TestAnOutputThatIsTooLargeDoesNotUndoItsStep"}},
 	},
 	{
@@ -82,20 +82,20 @@ var stepMutants = []mutant{
 	{
 		name:   "a step that must run at most once leaves no mark before it runs",
 		file:   "idempotent/journal.go",
-		old:    "if s.atMostOnce && state.started == nil {",
+		old:    "if s.atMostOnce && state.phase == open {",
 		new:    "if false {",
 		caught: []test{{"idempotent", "TestAStepThatMustRunAtMostOnceIsReconciled"}},
 	},
 	{
 		name:   "the token of a step depends on the attempt",
 		file:   "idempotent/step.go",
-		old:    "Token: token(j.lease.Key, name, purpose)",
-		new:    "Token: token(j.lease.Key, name, purpose, j.lease.Owner)",
+		old:    "Token: token(j.key, name, purpose)",
+		new:    "Token: token(j.key, name, purpose, j.lease.Owner)",
 		caught: []test{{"idempotent", "TestAStepHasATokenThatIsTheSameInEveryAttempt"}},
 	},
 	{
 		name:   "steps are undone in the order in which they were done",
-		file:   "idempotent/entry.go",
+		file:   "idempotent/history.go",
 		old:    "	slices.Reverse(done)\n",
 		new:    "",
 		caught: []test{{"idempotent", "TestReport56StepsAreUndoneInReverse"}},
@@ -110,8 +110,8 @@ var stepMutants = []mutant{
 	{
 		name:   "that the call goes backward is not recorded",
 		file:   "idempotent/saga.go",
-		old:    "	if err != nil {\n		return j.unkept(err, nil)\n	}\n	j.unwinding = failure\n",
-		new:    "	j.unwinding = failure\n",
+		old:    "	if err != nil {\n		return j.unkept(err, nil)\n	}\n	j.mu.Lock()\n	defer j.mu.Unlock()\n	j.history.decision = &d\n",
+		new:    "	j.mu.Lock()\n	defer j.mu.Unlock()\n	j.history.decision = &d\n",
 		caught: []test{{"idempotent", "TestNothingIsUndoneThatCannotBeRecordedFirst"}},
 	},
 	{
@@ -123,9 +123,9 @@ var stepMutants = []mutant{
 	},
 	{
 		name:   "a failed compensation ends the call",
-		file:   "idempotent/tenure.go",
-		old:    "	if stuck || !permanent {\n",
-		new:    "	if !permanent {\n",
+		file:   "idempotent/permanent.go",
+		old:    "permanent == nil || errors.Is(err, ErrCompensation) {",
+		new:    "permanent == nil {",
 		caught: []test{{"idempotent", "TestReport56AFailedCompensationIsVisibleAndResumed"}},
 	},
 	{
@@ -138,7 +138,7 @@ var stepMutants = []mutant{
 	{
 		name:   "a refused write is taken for a success",
 		file:   "idempotent/tenure.go",
-		old:    "	case !t.settled:\n		return t.settleFailure(ctx, reason(err))\n",
+		old:    "	case !t.settled:\n		return t.settleFailure(ctx, t.guard.uncommitted(t.record.Key, err))\n",
 		new:    "	case !t.settled:\n		return nil\n",
 		caught: []test{{"idempotent", "TestARefusedWriteFailsTheFunction"}},
 	},
@@ -159,15 +159,15 @@ var stepMutants = []mutant{
 	{
 		name:   "the short form starts too late",
 		file:   "idempotent/once.go",
-		old:    "	if ctx.Err() != nil || !wallClock().Before(until) {\n",
+		old:    "	if ctx.Err() != nil || !wallClock().Before(o.until) {\n",
 		new:    "	if false {\n",
 		caught: []test{{"idempotent", "TestTheShortFormDoesNotStartTooLate"}},
 	},
 	{
 		name:   "requests that run unprotected share a token",
 		file:   "idempotent/journal.go",
-		old:    "	j.lease.Key = cmp.Or(key, rand.Text())\n",
-		new:    "	_, j.lease.Key = rand.Text, cmp.Or(key)\n",
+		old:    "key: cmp.Or(key, rand.Text())",
+		new:    "key: cmp.Or(key, rand.Text()[:0])",
 		caught: []test{{"idempotent", "TestUnprotectedStepsShareNoTokens"}},
 	},
 	{
@@ -176,5 +176,40 @@ var stepMutants = []mutant{
 		old:    `const mine = "#o = :owner AND #s = :processing"`,
 		new:    `const mine = "(#o = :owner OR #s = :processing)"`,
 		caught: []test{{"idempotent", "TestAZombieCommitsNothing"}},
+	},
+	{
+		name:   "a step whose writes may have arrived counts as one that has not happened",
+		file:   "idempotent/journal.go",
+		old:    "	case len(e.writes) == 0 || !unwritten(err) && !errors.Is(err, persistence.ErrLeaseLost):",
+		new:    "	case len(e.writes) == 0:",
+		caught: []test{{"idempotent", "TestAStepWhoseTransactionsReplyIsLostIsUndone"}, {"idempotent", "TestATriedAgainStepReturnsWhatWasCommitted"}},
+	},
+	{
+		name:   "what is known not to have happened is forgotten with the attempt",
+		file:   "idempotent/saga.go",
+		old:    "d := decision{Declined: notHappened}",
+		new:    "d := decision{Declined: notHappened[:0]}",
+		caught: []test{{"idempotent", "TestADeclinedAtMostOnceStepDoesNotBlockUndoing"}},
+	},
+	{
+		name:   "a call is undone twice at once",
+		file:   "idempotent/saga.go",
+		old:    "	j.underway++\n	defer j.end()\n",
+		new:    "	j.underway++\n	j.end()\n",
+		caught: []test{{"idempotent", "TestTwoSagasAtOnceUndoOnce"}, {"idempotent", "TestTheCallWaitsForSagasUnderWay"}},
+	},
+	{
+		name:   "a call completes whose undoing could not begin",
+		file:   "idempotent/saga.go",
+		old:    "return (j.history.decision != nil || j.undoing.begun) && j.undoing.failure == nil",
+		new:    "return j.history.decision != nil && j.undoing.failure == nil",
+		caught: []test{{"idempotent", "TestASwallowedCompensationErrorDoesNotComplete"}},
+	},
+	{
+		name:   "a zombie of the short form commits",
+		file:   "idempotent/once.go",
+		old:    "	if !now.Before(o.until) {\n",
+		new:    "	if false {\n",
+		caught: []test{{"idempotent", "TestAZombieOfTheShortFormCommitsNothing"}},
 	},
 }
