@@ -1,9 +1,13 @@
 package powertools_test
 
 import (
+	"encoding/json"
 	"errors"
+	"flag"
 	"fmt"
 	"math/rand/v2"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -27,6 +31,7 @@ func TestLiveKeysOfRandomEvents(t *testing.T) {
 			process := l.start(t)
 			seed := rand.Uint64()
 			g := generator{rand.New(rand.NewPCG(seed, 0))}
+			var captured []capture
 			verdicts, reasons := map[string]int{}, map[string]int{}
 			for n := range cases {
 				c := command{FunctionName: "orders-fn", Event: g.event(), Result: "1"}
@@ -39,8 +44,11 @@ func TestLiveKeysOfRandomEvents(t *testing.T) {
 					c.Validation = pick(g, expressions)
 				}
 				c.Raise = g.IntN(3) == 0
-				verdict, problem := l.compareKeys(process, c)
+				verdict, theirs, problem := l.compareKeys(process, c)
 				verdicts[verdict]++
+				if captured = append(captured, capture{process.version, c, theirs}); *captureTo != "" && n == cases-1 {
+					writeCaptures(t, l.name, captured)
+				}
 				if strings.HasPrefix(verdict, "refused") {
 					reasons[problem]++
 					continue
@@ -60,19 +68,99 @@ func TestLiveKeysOfRandomEvents(t *testing.T) {
 	}
 }
 
+// captureTo is a directory for what the real packages have answered, which
+// TestKeysOfCapturedEvents compares with where they are not.
+var captureTo = flag.String("capture", "", "directory for answers of the real packages")
+
+// capture is what a real package has answered.
+type capture struct {
+	Version string
+	Command command
+	Answer  answer
+}
+
+// captures are few and short, of each verdict.
+func writeCaptures(t *testing.T, language string, all []capture) {
+	t.Helper()
+	var file []byte
+	kept := 0
+	for _, c := range all {
+		if refused := c.Answer.Put == "" && c.Answer.Calls == 0 && c.Answer.Error == ""; refused || len(c.Command.Event) > 300 || kept == 600 {
+			continue
+		}
+		c.Answer.Result = ""
+		line, err := json.Marshal(c)
+		if err != nil {
+			t.Fatal(err)
+		}
+		file = append(append(file, line...), '\n')
+		kept++
+	}
+	if err := os.WriteFile(filepath.Join(*captureTo, strings.ToLower(language)+"-keys.jsonl"), file, 0o644); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// What the real packages have answered to random events, at some time, is what ours
+// answers.
+func TestKeysOfCapturedEvents(t *testing.T) {
+	for _, l := range languages {
+		t.Run(l.name, func(t *testing.T) {
+			file, err := os.ReadFile(filepath.Join("..", "..", "testdata", "powertools", strings.ToLower(l.name)+"-keys.jsonl"))
+			if err != nil {
+				t.Fatal(err)
+			}
+			verdicts := map[string]int{}
+			for line := range strings.Lines(string(file)) {
+				var c capture
+				if err := json.Unmarshal([]byte(line), &c); err != nil {
+					t.Fatal(err)
+				}
+				peer, err := l.of(c.Command, c.Version)
+				if errors.Is(err, powertools.ErrInexact) {
+					verdicts["refused"]++
+					continue
+				}
+				if err != nil {
+					t.Fatal(err)
+				}
+				verdict, problem := compareKey(peer, c.Command, c.Answer)
+				if verdicts[verdict]++; problem != "" && verdict != "refused" {
+					t.Errorf("%s: %s", line, problem)
+				}
+			}
+			if t.Logf("%v", verdicts); verdicts["refused"]*10 > verdicts["the same key"] {
+				t.Errorf("too much is refused: %v", verdicts)
+			}
+		})
+	}
+}
+
+// of returns the peer of this package that is set up as a command says.
+func (l language) of(c command, version string) (*powertools.Peer, error) {
+	o := l.options
+	o.EventKey, o.Validation, o.RaiseOnNoKey, o.Version = c.EventKey, c.Validation, c.Raise, version
+	return l.new(o)
+}
+
 // compareKeys shows one event to both and returns which way it went, and what is
 // different, or why it was refused.
-func (l language) compareKeys(process peerProcess, c command) (verdict, problem string) {
-	o := l.options
-	o.EventKey, o.Validation, o.RaiseOnNoKey, o.Version = c.EventKey, c.Validation, c.Raise, process.version
-	peer, err := l.new(o)
+func (l language) compareKeys(process peerProcess, c command) (verdict string, theirs answer, problem string) {
+	peer, err := l.of(c, process.version)
 	if errors.Is(err, powertools.ErrInexact) {
-		return "refused at construction", err.Error()
+		return "refused at construction", theirs, err.Error()
 	}
-	theirs := process.call(c)
+	theirs = process.call(c)
 	if err != nil {
-		return "refused at construction", fmt.Sprintf("%v; theirs: %+v", err, theirs)
+		return "refused at construction", theirs, fmt.Sprintf("%v; theirs: %+v", err, theirs)
 	}
+	verdict, problem = compareKey(peer, c, theirs)
+	return verdict, theirs, problem
+}
+
+// compareKey holds what a peer of this package makes of an event against what the real
+// one has made of it.
+func compareKey(peer *powertools.Peer, c command, theirs answer) (verdict, problem string) {
 	key, fingerprint, err := peer.Identify([]byte(c.Event))
 	switch {
 	case errors.Is(err, powertools.ErrInexact):

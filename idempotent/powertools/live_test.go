@@ -55,15 +55,15 @@ type commandTable struct {
 
 // answer is what came of a call.
 type answer struct {
-	Calls   int // of the function
-	Result  string
-	Error   string
-	Running bool // it is in the function, and waits
-	Put     string
-	Updated string
-	Hash    string
-	Lower   map[string]string
-	Version string // once, before all answers
+	Calls   int               `json:"calls,omitempty"` // of the function
+	Result  string            `json:"result,omitempty"`
+	Error   string            `json:"error,omitempty"`
+	Running bool              `json:"running,omitempty"` // it is in the function, and waits
+	Put     string            `json:"put,omitempty"`
+	Updated string            `json:"updated,omitempty"`
+	Hash    string            `json:"hash,omitempty"`
+	Lower   map[string]string `json:"lower,omitempty"`
+	Version string            `json:"version,omitempty"` // once, before all answers
 }
 
 type language struct {

@@ -162,10 +162,12 @@ func (s *schema) decode(i item) (persistence.Record, error) {
 func (s *schema) owner(i item) string { return textOf(i[s.attr.Owner]) }
 
 func (s *schema) status(i item) persistence.Status {
-	if status := textOf(i[s.attr.Status]); status != inProgress {
+	switch status := textOf(i[s.attr.Status]); status {
+	case inProgress, textOf(s.running):
+		return persistence.StatusProcessing
+	default:
 		return persistence.Status(status)
 	}
-	return persistence.StatusProcessing
 }
 
 // isOf tells whether an item is the PROCESSING record of a lease.
