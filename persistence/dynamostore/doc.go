@@ -81,5 +81,6 @@
 // after [Config.RequestTimeout]. A transaction carries a token, and is applied once
 // however often it is sent. What the SDK gives up on too early, throttling and
 // transaction conflicts, is retried here, within the context's deadline. All else
-// is a [*persistence.Fault].
+// is a [*persistence.Fault]; of a transaction that DynamoDB has refused in every try,
+// or has cancelled in the end, it says that nothing was written.
 package dynamostore

@@ -35,6 +35,11 @@ type Write struct {
 	// its own effect. [Apply] then sends it without a transaction, at half the
 	// price, where it is the only one.
 	Repeatable bool
+
+	// Invalid, if set, is why the write can never be carried out. It is then refused
+	// with it ([persistence.ErrInvalid]) before anything is sent. For functions that
+	// make writes and return no error.
+	Invalid error
 }
 
 // Enlist adds writes to the transaction in which the guarded call that ctx belongs
@@ -178,6 +183,8 @@ func (w Write) check() error {
 	}
 	t := w.target()
 	switch size := sizeOfItem(t.attributes); {
+	case w.Invalid != nil:
+		return fmt.Errorf("is invalid: %w", w.Invalid)
 	case t.table == "":
 		return errors.New("names no table")
 	case len(t.attributes) == 0:

@@ -38,21 +38,27 @@ func (e *ProcessedError) Is(target error) bool { return target == ErrProcessed }
 
 // OncePer lets the row take the update once for each processing ID, such as the key
 // of the guarded call or the token of its step. The IDs are kept in a string set in
-// that attribute of the row. An ID that is there is a [*ProcessedError].
+// that attribute of the row. An ID that is there is a [*ProcessedError]. If the row has
+// something else in that attribute, DynamoDB refuses the update for its type. The ID
+// must not be empty.
 //
 // The set is not bounded: each ID makes the row larger by its own length, and each
 // KB more makes every write of the row dearer by a unit. For rows that are updated
 // more than some dozens of times, let a row of its own stand for each ID instead
 // ([Unique]), in one transaction with the update.
 func (u Update) OncePer(attribute, id string) Update {
-	return u.with(guard{
-		add:         "#ikkai_processed :ikkai_ids",
-		condition:   "NOT contains(#ikkai_processed, :ikkai_id)",
+	g := guard{
+		add: "#ikkai_processed :ikkai_ids",
+		// Contains is also true of a text that has the ID in it. The condition lets such a
+		// one through, to what ADD says of it: a condition that fails means processed, also
+		// where the endpoint does not tell what is there.
+		condition:   "NOT (attribute_type(#ikkai_processed, :ikkai_set) AND contains(#ikkai_processed, :ikkai_id))",
 		placeholder: "#ikkai_processed",
 		attribute:   attribute,
 		values: item{
 			":ikkai_id":  &types.AttributeValueMemberS{Value: id},
 			":ikkai_ids": &types.AttributeValueMemberSS{Value: []string{id}},
+			":ikkai_set": &types.AttributeValueMemberS{Value: "SS"},
 		},
 		holds: func(there item) bool {
 			processed, ok := there[attribute].(*types.AttributeValueMemberSS)
@@ -60,7 +66,11 @@ func (u Update) OncePer(attribute, id string) Update {
 		},
 		refused:    func(there item) error { return &ProcessedError{Table: u.Table, ID: id, Item: there} },
 		repeatable: true,
-	})
+	}
+	if id == "" {
+		g.invalid = errors.New("rows: the processing ID is empty")
+	}
+	return u.with(g)
 }
 
 // InsertOnce makes a row unless it is there: an upsert that does nothing to a row that

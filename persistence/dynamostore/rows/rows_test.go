@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"math"
 	"slices"
 	"strings"
 	"sync"
@@ -141,6 +142,10 @@ var stories = []story{
 	{"change to a taken one", func(s shop) { s.must(s.email("a", "ann").Take()); s.must(s.email("b", "bob").Take()) }, func(s shop) []dynamostore.Write { return s.email("a", "ann").ChangeTo(key("b")) }, rows.ErrNotUnique, "holder=ann"},
 	{"change to the same", func(s shop) { s.must(s.email("a", "ann").Take()) }, func(s shop) []dynamostore.Write { return s.email("a", "ann").ChangeTo(key("a")) }, nil, "holder=ann"},
 
+	{"a value for nobody", func(shop) {}, func(s shop) []dynamostore.Write { return []dynamostore.Write{s.email("a", "").Take()} }, persistence.ErrInvalid, "none"},
+	{"release by nobody", func(s shop) { s.set("a", "holder", text("")) }, func(s shop) []dynamostore.Write { return []dynamostore.Write{s.email("a", "").Release()} }, persistence.ErrInvalid, "holder="},
+	{"change by nobody", func(shop) {}, func(s shop) []dynamostore.Write { return s.email("b", "").ChangeTo(key("a")) }, persistence.ErrInvalid, "none"},
+
 	{"a new row with a version", func(shop) {}, func(s shop) []dynamostore.Write { return s.versioned("a", 0) }, nil, "data=new version=1"},
 	{"the version that was seen", func(s shop) { s.put("a", "version", "7") }, func(s shop) []dynamostore.Write { return s.versioned("a", 7) }, nil, "data=new version=8"},
 	{"another version", func(s shop) { s.put("a", "version", "8") }, func(s shop) []dynamostore.Write { return s.versioned("a", 7) }, rows.ErrVersionConflict, "version=8"},
@@ -148,9 +153,19 @@ var stories = []story{
 	{"a row that is gone", func(shop) {}, func(s shop) []dynamostore.Write { return s.versioned("a", 7) }, rows.ErrVersionConflict, "none"},
 	{"a row without a version", func(s shop) { s.put("a", "stock", "3") }, func(s shop) []dynamostore.Write { return s.versioned("a", 0) }, nil, "data=new stock=3 version=1"},
 
+	{"a version counted from 0", func(s shop) { s.put("a", "version", "0") }, func(s shop) []dynamostore.Write { return s.versioned("a", 0) }, nil, "data=new version=1"},
+	{"a version that is text", func(s shop) { s.set("a", "version", text("v1")) }, func(s shop) []dynamostore.Write { return s.versioned("a", 0) }, rows.ErrNoVersion, "version=v1"},
+	{"a version that is text where one was seen", func(s shop) { s.set("a", "version", text("7")) }, func(s shop) []dynamostore.Write { return s.versioned("a", 7) }, rows.ErrNoVersion, "version=7"},
+	{"a version with a fraction", func(s shop) { s.put("a", "version", "7.5") }, func(s shop) []dynamostore.Write { return s.versioned("a", 7) }, rows.ErrNoVersion, "version=7.5"},
+	{"a version beyond 64 bits", func(s shop) { s.put("a", "version", "10000000000000000000000") }, func(s shop) []dynamostore.Write { return s.versioned("a", 0) }, rows.ErrNoVersion, "version=10000000000000000000000"},
+	{"the last version", func(s shop) { s.put("a", "version", "9223372036854775806") }, func(s shop) []dynamostore.Write { return s.versioned("a", math.MaxInt64-1) }, nil, "data=new version=9223372036854775807"},
+	{"the version after the last", func(s shop) { s.put("a", "version", "9223372036854775807") }, func(s shop) []dynamostore.Write { return s.versioned("a", math.MaxInt64) }, persistence.ErrInvalid, "version=9223372036854775807"},
+
 	{"an ID not seen yet", func(shop) {}, func(s shop) []dynamostore.Write { return s.processed("a", "x") }, nil, "data=new processed=x"},
 	{"another ID", func(s shop) { s.must(s.processed("a", "y")...) }, func(s shop) []dynamostore.Write { return s.processed("a", "x") }, nil, "data=new processed=x,y"},
 	{"the same ID", func(s shop) { s.must(s.processed("a", "x")...) }, func(s shop) []dynamostore.Write { return s.processed("a", "x") }, rows.ErrProcessed, "data=new processed=x"},
+
+	{"an empty ID", func(shop) {}, func(s shop) []dynamostore.Write { return s.processed("a", "") }, persistence.ErrInvalid, "none"},
 
 	{"a row not there yet", func(shop) {}, func(s shop) []dynamostore.Write { return s.once("a") }, nil, "count=0 status=new"},
 	{"a row that is there", func(s shop) { s.must(s.once("a")...); s.put("a", "count", "9") }, func(s shop) []dynamostore.Write { return s.once("a") }, nil, "count=9 status=new"},
@@ -168,6 +183,21 @@ var stories = []story{
 	{"all of it, the version fails", func(s shop) { s.put("a", "stock", "3"); s.put("a", "version", "6") }, func(s shop) []dynamostore.Write {
 		return []dynamostore.Write{s.take("a", "2").IfVersion("version", 5).OncePer("processed", "x").Write()}
 	}, rows.ErrVersionConflict, "stock=3 version=6"},
+	{"all of it, counted from 0", func(s shop) { s.put("a", "stock", "3"); s.put("a", "version", "0") }, func(s shop) []dynamostore.Write {
+		return []dynamostore.Write{s.take("a", "2").IfVersion("version", 0).OncePer("processed", "x").Write()}
+	}, nil, "processed=x stock=1 version=1"},
+	{"all of it, the version is text", func(s shop) { s.put("a", "stock", "3"); s.set("a", "version", text("v1")) }, func(s shop) []dynamostore.Write {
+		return []dynamostore.Write{s.take("a", "2").IfVersion("version", 0).OncePer("processed", "x").Write()}
+	}, rows.ErrNoVersion, "stock=3 version=v1"},
+	{"all of it, two versions", func(s shop) { s.put("a", "stock", "3") }, func(s shop) []dynamostore.Write {
+		return []dynamostore.Write{s.take("a", "2").IfVersion("version", 0).IfVersion("revision", 0).Write()}
+	}, persistence.ErrInvalid, "stock=3"},
+	{"all of it, two IDs", func(s shop) { s.put("a", "stock", "3") }, func(s shop) []dynamostore.Write {
+		return []dynamostore.Write{s.take("a", "2").OncePer("processed", "x").OncePer("processed", "y").Write()}
+	}, persistence.ErrInvalid, "stock=3"},
+	{"all of it in one attribute", func(s shop) { s.put("a", "stock", "3") }, func(s shop) []dynamostore.Write {
+		return []dynamostore.Write{s.take("a", "2").IfVersion("both", 0).OncePer("both", "x").Write()}
+	}, persistence.ErrInvalid, "stock=3"},
 	{"all of it, done before", func(s shop) {
 		s.put("a", "stock", "3")
 		s.must(s.take("a", "2").IfVersion("version", 0).OncePer("processed", "x").Write())
@@ -198,12 +228,18 @@ func (s shop) once(id string) []dynamostore.Write {
 	return []dynamostore.Write{rows.InsertOnce(s.table, key(id), attributes{"status": text("new"), "count": number("0")})}
 }
 
-// put sets an attribute of a row.
+// put sets a number in a row.
 func (s shop) put(id, attribute, n string) {
+	s.t.Helper()
+	s.set(id, attribute, number(n))
+}
+
+// set sets an attribute of a row.
+func (s shop) set(id, attribute string, value types.AttributeValue) {
 	s.t.Helper()
 	s.must(dynamostore.Write{Update: &types.Update{
 		TableName: &s.table, Key: key(id), UpdateExpression: aws.String("SET #a = :n"),
-		ExpressionAttributeNames: map[string]string{"#a": attribute}, ExpressionAttributeValues: attributes{":n": number(n)},
+		ExpressionAttributeNames: map[string]string{"#a": attribute}, ExpressionAttributeValues: attributes{":n": value},
 	}})
 }
 
@@ -269,6 +305,9 @@ func TestRowsWithoutItemsInFailedConditions(t *testing.T) {
 		if strings.HasPrefix(st.name, "all of it, ") {
 			continue // which of several conditions has failed can't be known
 		}
+		if st.is == rows.ErrNoVersion {
+			st.is = rows.ErrVersionConflict // what there is instead can't be known
+		}
 		t.Run(st.name, func(t *testing.T) {
 			db, s := local(t)
 			db.Inject(dynamolocal.Fault{Times: dynamolocal.Always, Do: dynamolocal.OmitItem()})
@@ -286,6 +325,38 @@ func TestRowsAtTheExternalEndpoint(t *testing.T) {
 		t.Run(st.name, func(t *testing.T) {
 			st.tell(t, newShop(t, client, fmt.Sprint("shop-", i, "-", time.Now().UnixNano())))
 		})
+	}
+}
+
+// An ID is looked for in a set only. Nothing else passes for "processed before", which
+// most callers take for success, or for what the application's own condition means.
+func TestProcessingIDsAreKeptInASetOnly(t *testing.T) {
+	for name, there := range map[string]types.AttributeValue{
+		"a text with the ID in it": text("payment-12"),
+		"another text":             text("y"),
+		"a number":                 number("1"),
+		"a list with the ID":       &types.AttributeValueMemberL{Value: []types.AttributeValue{text("payment-1")}},
+	} {
+		for told, effects := range map[string][]dynamolocal.Fault{"": nil, ", no items": {{Times: dynamolocal.Always, Do: dynamolocal.OmitItem()}}} {
+			t.Run(name+told, func(t *testing.T) {
+				db, s := local(t)
+				s.put("a", "stock", "3")
+				s.set("a", "processed", there)
+				before := s.row("a")
+				db.Inject(effects...)
+				write := s.take("a", "1").OncePer("processed", "payment-1").Write()
+				if err := s.apply(write); !errors.Is(err, persistence.ErrInvalid) {
+					t.Errorf("by itself: %v", err)
+				}
+				err := s.apply(append(s.once("beside"), write)...)
+				if refused, ok := errors.AsType[*dynamostore.ItemError](err); !ok || refused.Table != s.table {
+					t.Errorf("in a transaction: %v", err)
+				}
+				if after := s.row("a"); after != before {
+					t.Errorf("the row is %s, was %s", after, before)
+				}
+			})
+		}
 	}
 }
 
@@ -328,9 +399,33 @@ func TestErrorsSayWhatIsThere(t *testing.T) {
 	if conflict == nil || conflict.Seen != 7 || conflict.Found != 8 || len(conflict.Item) != 3 || conflict.Error() != "rows: the row of shop has version 8, not 7" {
 		t.Errorf("got %v", conflict)
 	}
+	s.set("d", "version", text("v1"))
+	other, _ := errors.AsType[*rows.NoVersionError](s.apply(s.versioned("d", 7)...))
+	if other == nil || other.Attribute != "version" || len(other.Item) != 3 || other.Error() != `rows: the attribute "version" in the row of shop is no version` {
+		t.Errorf("got %v", other)
+	}
 	processed, _ := errors.AsType[*rows.ProcessedError](s.apply(s.processed("c", "x")...))
 	if processed == nil || processed.ID != "x" || len(processed.Item) != 4 || processed.Error() != "rows: the row of shop was updated for x before" {
 		t.Errorf("got %v", processed)
+	}
+}
+
+// What can never be right is refused before anything is sent, and says why.
+func TestInvalidRowsSendNothing(t *testing.T) {
+	_, sample := local(t)
+	for want, writes := range map[string][]dynamostore.Write{
+		"rows: the value has no holder":                         {sample.email("a", "").Take()},
+		"rows: the processing ID is empty":                      sample.processed("a", ""),
+		"rows: there is no version after the one that was seen": sample.versioned("a", math.MaxInt64),
+		"rows: the processing ID is empty\nrows: there is no version after the one that was seen": {
+			sample.change("a").IfVersion("version", math.MaxInt64).OncePer("processed", "").Write(),
+		},
+	} {
+		db, s := local(t)
+		err := s.apply(writes...)
+		if !errors.Is(err, persistence.ErrInvalid) || !strings.HasSuffix(err.Error(), ": "+want) || len(db.Requests()) > 0 {
+			t.Errorf("got %v after %d requests, want %s", err, len(db.Requests()), want)
+		}
 	}
 }
 

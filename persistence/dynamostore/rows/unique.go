@@ -23,7 +23,8 @@ type Unique struct {
 	Table string
 	// Key of the row that stands for the value. Required.
 	Key map[string]types.AttributeValue
-	// Holder is who has the value, or wants it. Required.
+	// Holder is who has the value, or wants it. Required: without one the writes are
+	// refused before anything is sent.
 	Holder string
 	// HolderAttribute is where the row says so. Defaults to "holder".
 	HolderAttribute string
@@ -62,6 +63,7 @@ func (u Unique) Take() dynamostore.Write {
 		},
 		OnRefused:  u.refused,
 		Repeatable: true,
+		Invalid:    u.invalid(),
 	}
 }
 
@@ -78,6 +80,7 @@ func (u Unique) Release() dynamostore.Write {
 		},
 		OnRefused:  u.refused,
 		Repeatable: true,
+		Invalid:    u.invalid(),
 	}
 }
 
@@ -108,6 +111,14 @@ func (u Unique) attribute() string {
 		return "holder"
 	}
 	return u.HolderAttribute
+}
+
+// invalid is what is wrong with the value: all that have no holder would have the same.
+func (u Unique) invalid() error {
+	if u.Holder == "" {
+		return errors.New("rows: the value has no holder")
+	}
+	return nil
 }
 
 func (u Unique) holder() types.AttributeValue { return &types.AttributeValueMemberS{Value: u.Holder} }

@@ -1,6 +1,7 @@
 package rows
 
 import (
+	"errors"
 	"maps"
 	"slices"
 	"strings"
@@ -49,6 +50,7 @@ type guard struct {
 	holds       func(there item) bool
 	refused     func(there item) error // the error where it does not hold
 	repeatable  bool                   // it recognises its own effect
+	invalid     error                  // why it can never be carried out
 }
 
 // with returns the update with one more guard. The guards that recognise their own
@@ -81,6 +83,7 @@ func (u Update) Write() dynamostore.Write {
 	if u.Condition != "" {
 		conditions = append(conditions, "("+u.Condition+")")
 	}
+	var invalid error
 	repeatable := false
 	for _, g := range u.guards {
 		if g.set != "" {
@@ -93,6 +96,7 @@ func (u Update) Write() dynamostore.Write {
 		names[g.placeholder] = g.attribute
 		maps.Copy(values, g.values)
 		repeatable = repeatable || g.repeatable
+		invalid = errors.Join(invalid, g.invalid)
 	}
 	var expression []string
 	for _, s := range sections {
@@ -111,6 +115,7 @@ func (u Update) Write() dynamostore.Write {
 		},
 		OnRefused:  u.refused,
 		Repeatable: repeatable,
+		Invalid:    invalid,
 	}
 }
 
