@@ -156,10 +156,8 @@ func contains(in interpreter, args []value.Value) (value.Value, error) {
 	if s, ok := args[0].(string); ok {
 		part, ok := args[1].(string)
 		switch {
-		case ok && in.language == value.JavaScript && part != "" && value.Pair(part) != part:
-			return nil, value.Inexact("half a surrogate pair")
 		case ok:
-			return strings.Contains(s, part), nil
+			return in.search(strings.Contains, s, part), nil
 		case in.language == value.Python:
 			return nil, errSwallowed
 		default:
@@ -181,12 +179,16 @@ func contains(in interpreter, args []value.Value) (value.Value, error) {
 
 func affix(has func(s, affix string) bool) func(interpreter, []value.Value) (value.Value, error) {
 	return func(in interpreter, args []value.Value) (value.Value, error) {
-		s, part := args[0].(string), args[1].(string)
-		if in.language == value.JavaScript && strings.Contains(part, "\xed") && value.FromRunes(value.Runes(part)) != part {
-			return nil, value.Inexact("half a surrogate pair")
-		}
-		return has(s, part), nil
+		return in.search(has, args[0].(string), args[1].(string)), nil
 	}
+}
+
+// search looks for a part of a string, which in JavaScript may be half a character.
+func (in interpreter) search(has func(s, part string) bool, s, part string) bool {
+	if in.language == value.JavaScript {
+		s, part = value.Separate(s), value.Separate(part)
+	}
+	return has(s, part)
 }
 
 func join(in interpreter, args []value.Value) (value.Value, error) {

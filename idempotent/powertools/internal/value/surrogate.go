@@ -60,11 +60,19 @@ func Units(s string) []uint16 {
 
 // FromUnits returns the string of UTF-16 code units.
 func FromUnits(units []uint16) string {
+	return Pair(separate(units))
+}
+
+// Separate returns a string with its pairs of surrogates apart, to be searched by code
+// units.
+func Separate(s string) string { return separate(Units(s)) }
+
+func separate(units []uint16) string {
 	runes := make([]rune, len(units))
 	for i, unit := range units {
 		runes[i] = rune(unit)
 	}
-	return Pair(FromRunes(runes))
+	return FromRunes(runes)
 }
 
 // Pair joins the surrogates that have come to stand together, as they do in
