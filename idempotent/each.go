@@ -30,6 +30,7 @@ type Batch[Item any] struct {
 
 	// Concurrency is how many items run at the same time. Defaults to 8: items mostly
 	// wait for the network, and the SDK's HTTP client keeps ten connections to a host.
+	// More than there are items is all of them.
 	Concurrency int
 
 	// StopBefore is how much time there must be until the context's deadline to start
@@ -187,7 +188,7 @@ func Each[Item any](ctx context.Context, g *Guard, b Batch[Item], items []Item, 
 		content:     func(item int) any { return items[item] },
 		run:         func(ctx context.Context, item int) error { return fn(ctx, items[item]) },
 		observe:     b.Progress,
-		concurrency: cmp.Or(b.Concurrency, defaultConcurrency),
+		concurrency: min(cmp.Or(b.Concurrency, defaultConcurrency), len(items)),
 		timing:      newBatchTiming(ctx, b.StopBefore),
 		outcomes:    make([]itemOutcome, len(items)),
 		errs:        make(map[int]error),

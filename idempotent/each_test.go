@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"math"
 	"math/rand/v2"
 	"reflect"
 	"runtime"
@@ -52,6 +53,18 @@ func TestABatchMayBeKilledAtAnyRequest(t *testing.T) {
 				}
 			}
 		}
+	})
+}
+
+func TestConcurrencyBeyondTheItemsRunsAllAtOnce(t *testing.T) {
+	inVirtualTime(t, func(t *testing.T, store persistence.Store) {
+		p := newPayroll(t, 3, time.Second)
+		p.batch.Concurrency = math.MaxInt
+		report, err := p.start(within(t, time.Minute), newTestGuard(t, store, idempotent.Config{}), alive)
+		if err != nil || report.Done != 3 || report.Elapsed >= 2*time.Second {
+			t.Errorf("%+v, %v", report.Progress, err)
+		}
+		p.allPaidOnce()
 	})
 }
 
