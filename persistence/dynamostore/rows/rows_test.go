@@ -186,6 +186,9 @@ var stories = []story{
 	{"all of it, counted from 0", func(s shop) { s.put("a", "stock", "3"); s.put("a", "version", "0") }, func(s shop) []dynamostore.Write {
 		return []dynamostore.Write{s.take("a", "2").IfVersion("version", 0).OncePer("processed", "x").Write()}
 	}, nil, "processed=x stock=1 version=1"},
+	{"all of it, counted from 0, one's own fails", func(s shop) { s.put("a", "stock", "1"); s.put("a", "version", "0") }, func(s shop) []dynamostore.Write {
+		return []dynamostore.Write{s.take("a", "2").IfVersion("version", 0).OncePer("processed", "x").Write()}
+	}, errSoldOut, "stock=1 version=0"},
 	{"all of it, the version is text", func(s shop) { s.put("a", "stock", "3"); s.set("a", "version", text("v1")) }, func(s shop) []dynamostore.Write {
 		return []dynamostore.Write{s.take("a", "2").IfVersion("version", 0).OncePer("processed", "x").Write()}
 	}, rows.ErrNoVersion, "stock=3 version=v1"},
@@ -398,6 +401,10 @@ func TestErrorsSayWhatIsThere(t *testing.T) {
 	conflict, _ := errors.AsType[*rows.VersionConflictError](s.apply(s.versioned("b", 7)...))
 	if conflict == nil || conflict.Seen != 7 || conflict.Found != 8 || len(conflict.Item) != 3 || conflict.Error() != "rows: the row of shop has version 8, not 7" {
 		t.Errorf("got %v", conflict)
+	}
+	gone, _ := errors.AsType[*rows.VersionConflictError](s.apply(s.versioned("none", 7)...))
+	if gone == nil || gone.Item != nil || gone.Error() != "rows: the row of shop does not have version 7" {
+		t.Errorf("got %v", gone)
 	}
 	s.set("d", "version", text("v1"))
 	other, _ := errors.AsType[*rows.NoVersionError](s.apply(s.versioned("d", 7)...))
