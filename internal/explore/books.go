@@ -211,9 +211,17 @@ func (w *world) judgeOutcome(p *Process, r record) {
 			w.violate(Documented, "%s has undone step %s, and the record does not say why", p.name, name)
 		}
 	}
-	if why, exists := r.Steps[unwindingEntry]; exists && string(why) != string(r.Result) {
+	if why, exists := r.Steps[unwindingEntry]; exists && failureIn(why) != failureIn(r.Result) {
 		w.violate(Documented, "%s has recorded the failure %s, decided was %s", p.name, r.Result, why)
 	}
+}
+
+// failure is what is recorded of one, whatever else is.
+type failure struct{ ErrorType, ErrorMessage string }
+
+func failureIn(stored []byte) (f failure) {
+	_ = json.Unmarshal(stored, &f) // what is no failure is an empty one
+	return f
 }
 
 // judgeWrites judges what a request has done besides the record.

@@ -39,7 +39,7 @@ const (
 	dead
 )
 
-// signal makes a process go on.
+// signal makes a process go on, or tells what it has seen.
 type signal uint8
 
 const (
@@ -52,6 +52,7 @@ const (
 	panics                 // the function
 	confirms               // that the step has happened
 	denies                 // that the step has happened
+	answered               // by the store, in place of all that was seen on the way to that
 	dies
 )
 

@@ -60,7 +60,7 @@ func (w *world) judgeChange(p *Process, r *request, before, after record) {
 	// What acquires a free record once more leaves an orphan that its lease bounds. Its
 	// caller may still be there, late, and settle it by what it knows. What is settled at
 	// once and has expired is as good as nothing.
-	orphan := acquired && free || after.exists && after.Expired(w.now())
+	orphan := acquired && free || w.system.AtOnce && after.exists && after.Expired(w.now())
 	if *r.applied && !orphan && w.holder != p.index {
 		w.violate(Inert, "%s's %s was applied before, and has changed the record again", p.name, r.name)
 	}

@@ -129,7 +129,7 @@ func (p *Process) hears(since int, r persistence.Record, err error) {
 	if p.world.bounds.Full {
 		return
 	}
-	e := event{signal: arrived, at: p.world.now(), reply: reply{record: record{r, r.Key != ""}}}
+	e := event{signal: answered, at: p.world.now(), reply: reply{record: record{r, r.Key != ""}}}
 	if err != nil {
 		e.failure = err.Error()
 	}
