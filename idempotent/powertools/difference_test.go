@@ -186,6 +186,30 @@ func compareKey(peer *powertools.Peer, c command, theirs answer) (verdict, probl
 	return verdict, problem
 }
 
+// Every hash function is the one that has that name there.
+func TestLiveHashes(t *testing.T) {
+	for i, l := range languages {
+		t.Run(l.name, func(t *testing.T) {
+			process := l.start(t)
+			for _, name := range [][]string{
+				{"md5", "sha1", "sha224", "sha256", "sha384", "sha512", "sha3_224", "sha3_256", "sha3_384", "sha3_512", "blake2b", "blake2s"},
+				{"md5", "MD5", "sha1", "sha224", "sha256", "sha384", "sha512", "sha3-224", "sha3-256", "sha3-384", "sha3-512", "sha512-224", "sha512-256", "blake2b512", "blake2s256"},
+			}[i] {
+				o := l.options
+				o.Hash, o.Version = name, process.version
+				peer, err := l.new(o)
+				if err != nil {
+					t.Fatal(err)
+				}
+				key, _, err := peer.Identify([]byte(event("1")))
+				if theirs := process.call(command{FunctionName: "orders-fn", Event: event("1"), Hash: name}); err != nil || key != theirs.Put {
+					t.Errorf("%s: %s, %v; theirs: %+v", name, key, err, theirs)
+				}
+			}
+		})
+	}
+}
+
 // A result is stored as the real package stores it, and both replay what either has
 // stored.
 func TestLiveRandomResults(t *testing.T) {

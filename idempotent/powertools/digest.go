@@ -11,7 +11,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/ikkai-go/idempotency/idempotent/powertools/internal/blake2b"
+	"github.com/ikkai-go/idempotency/idempotent/powertools/internal/blake2"
 	"github.com/ikkai-go/idempotency/idempotent/powertools/internal/value"
 )
 
@@ -37,7 +37,12 @@ func sum3(of func() *sha3.SHA3) func(string) []byte {
 }
 
 func sumBlake2b(text string) []byte {
-	digest := blake2b.Sum512([]byte(text))
+	digest := blake2.SumB([]byte(text))
+	return digest[:]
+}
+
+func sumBlake2s(text string) []byte {
+	digest := blake2.SumS([]byte(text))
 	return digest[:]
 }
 
@@ -62,19 +67,22 @@ func with(own map[string]func(string) []byte) map[string]func(string) []byte {
 var (
 	pythonHashes = with(map[string]func(string) []byte{
 		"sha3_224": sum3(sha3.New224), "sha3_256": sum3(sha3.New256), "sha3_384": sum3(sha3.New384), "sha3_512": sum3(sha3.New512),
-		"blake2b": sumBlake2b,
+		"blake2b": sumBlake2b, "blake2s": sumBlake2s,
 	})
 	nodeHashes = with(map[string]func(string) []byte{
 		"sha3-224": sum3(sha3.New224), "sha3-256": sum3(sha3.New256), "sha3-384": sum3(sha3.New384), "sha3-512": sum3(sha3.New512),
 		"sha512-224": sum(sha512.New512_224), "sha512-256": sum(sha512.New512_256),
-		"blake2b512": sumBlake2b,
+		"blake2b512": sumBlake2b, "blake2s256": sumBlake2s,
 	})
 )
 
 func (r *reader) hash(known map[string]func(string) []byte) func(string) []byte {
 	name := r.Hash
-	if name == "" {
+	switch {
+	case name == "":
 		name = "md5"
+	case r.language == value.JavaScript: // OpenSSL's names are of either case
+		name = strings.ToLower(name)
 	}
 	if f, ok := known[name]; ok {
 		return f

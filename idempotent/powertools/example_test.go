@@ -103,7 +103,7 @@ func ExampleOptions() {
 	fmt.Println(errors.Is(err, powertools.ErrInexact))
 	// Output:
 	// powertools: Options.EventKey "decrypt(token)": the function "decrypt" is not one of JMESPath's or Powertools' own
-	// powertools: Options.Hash "ripemd160" is not one of blake2b512, md5, sha1, sha224, sha256, sha3-224, sha3-256, sha3-384, sha3-512, sha384, sha512, sha512-224, sha512-256
+	// powertools: Options.Hash "ripemd160" is not one of blake2b512, blake2s256, md5, sha1, sha224, sha256, sha3-224, sha3-256, sha3-384, sha3-512, sha384, sha512, sha512-224, sha512-256
 	// true
 }
 

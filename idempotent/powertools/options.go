@@ -38,9 +38,9 @@ type Options struct {
 	Validation string
 
 	// Hash names the hash function as the peer does (hash_function, hashFunction):
-	// md5, sha1, sha224, sha256, sha384, sha512, and for Python sha3_224 to sha3_512
-	// and blake2b, for TypeScript sha3-224 to sha3-512, sha512-224, sha512-256 and
-	// blake2b512. Defaults to "md5".
+	// md5, sha1, sha224, sha256, sha384, sha512, and for Python sha3_224 to sha3_512,
+	// blake2b and blake2s, for TypeScript sha3-224 to sha3-512, sha512-224, sha512-256,
+	// blake2b512 and blake2s256. Defaults to "md5".
 	Hash string
 
 	// RaiseOnNoKey refuses requests without a key (raise_on_no_idempotency_key,

@@ -26,7 +26,7 @@ func TestOptionsAreChecked(t *testing.T) {
 		"an expression that does not parse":      {python, func(o *powertools.Options) { o.EventKey = "a b" }, "EventKey", false},
 		"a validation that does not parse":       {typeScript, func(o *powertools.Options) { o.Validation = "[" }, "Validation", false},
 		"a function of its own":                  {python, func(o *powertools.Options) { o.EventKey = "my_function(a)" }, "EventKey", true},
-		"an unknown hash":                        {python, func(o *powertools.Options) { o.Hash = "blake2s" }, "Hash", true},
+		"an unknown hash":                        {python, func(o *powertools.Options) { o.Hash = "shake_128" }, "Hash", true},
 		"a hash of the other language":           {typeScript, func(o *powertools.Options) { o.Hash = "sha3_256" }, "Hash", true},
 		"half a second":                          {python, func(o *powertools.Options) { o.ExpiresAfter = 1500 * time.Millisecond }, "ExpiresAfter", false},
 		"a version that is none":                 {python, func(o *powertools.Options) { o.Version = "latest" }, "Version", false},

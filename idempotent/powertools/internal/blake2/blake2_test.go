@@ -1,0 +1,37 @@
+package blake2_test
+
+import (
+	"encoding/hex"
+	"strings"
+	"testing"
+
+	"github.com/ikkai-go/idempotency/idempotent/powertools/internal/blake2"
+)
+
+// The sums are those of Python's hashlib, around the ends of blocks.
+func TestSums(t *testing.T) {
+	for _, test := range []struct {
+		length int // of a text of the letter a
+		b, s   string
+	}{
+		{0, "786a02f742015903c6c6fd852552d272912f4740e15847618a86e217f71f5419d25e1031afee585313896444934eb04b903a685b1448b755d56f701afe9be2ce", "69217a3079908094e11121d042354a7c1f55b6482ca1a51e1b250dfd1ed0eef9"},
+		{1, "333fcb4ee1aa7c115355ec66ceac917c8bfd815bf7587d325aec1864edd24e34d5abe2c6b1b5ee3face62fed78dbef802f2a85cb91d455a8f5249d330853cb3c", "4a0d129873403037c2cd9b9048203687f6233fb6738956e0349bd4320fec3e90"},
+		{63, "95b7074f4b31630682bd4d24d20d02627e82fb244bf59720f1c22c754e649262614c06596ef63ec3064100ff33aac540b1093be43e5fd0e0325f8f9ad2315913", "9a4267618070af968ff2a0fdaecc62b5c15ab91cb4a56424ba9fcad20aab417c"},
+		{64, "29119322fbf7552c76c608d4d61bd648175dfc856f714992a950da978d5609bac2ce1dea8e12d06b1dba888c897ba37f905386620e08ec992b2ae7ffb68fd7ea", "651d2f5f20952eacaea2fba2f2af2bcd633e511ea2d2e4c9ae2ac0d9ffb7b252"},
+		{65, "59041e07da048e58d77635e903fee63015e4a6adf25c99a8b6bd12935459f72546b56d0dd4d26a00f863f51d236e545ef34e32791ac51208010b94a8d360a162", "045f8ae18932119bd051ac7ba5c73db59892055fad5c32f82d79a6543d92a497"},
+		{127, "94596b9d6199c807c40ae1a935f3633ba5a8dd5655f7f1bd44f5285b1ce8dbb0054771eba409539df85a963296d28788807105153c90fa3ec3d761228e90f8b8", "50424a14cfc0a3cdfcfafb0eed5b7731bfc401a05ccc93f16ed9757f1b7529f2"},
+		{128, "fc6c71f688f43ea7d60817478808f3cac753e61571865c95adbc2d9122c943a76b92c2cb1047ef3fe7bf6e436ec1d0a99a9e5b216780bf7fed9d7ca91d3a8f3b", "3ac477e27353f9019b81694afe60c8049403784f91a58288428ea318bfa82809"},
+		{129, "55e6e0eb418149a8af92fd9ddc99254781b2f522a131b4f4d984404b71a00e1167b8124d5dcddd4c6977b299392335d6edd303da6d344d74bbef2d38101b232b", "94f03f8feba7e07dd91153d178bb2d254e8cfd445024a77071f9329200d9517c"},
+		{256, "0eee13d0c73a2710c5015a8b4be0a16120bb88f826b662951ffe4b3b81441cfdce1f712c58e237dba72a0dad7f9c86b9745ea0b4b3b850ff3a260fb7df9d3e81", "834b0619fb00215cfb4014586dd2b61ac10eafb509adbdc316c9848e5c58dcf6"},
+		{300, "a2ff3040eda405b929c2fc2fd93e8add6ac3bb5369b679bae170ac6956863ca006285f132a868000fc3fae5bc696e5d17fe3fddfb4a342876c40451184742986", "68dbd8479e93231473bd1069a3ea7429461c0f9637759070ec4027882c478735"},
+	} {
+		text := []byte(strings.Repeat("a", test.length))
+		b, s := blake2.SumB(text), blake2.SumS(text)
+		if got := hex.EncodeToString(b[:]); got != test.b {
+			t.Errorf("BLAKE2b of %d bytes is %s, want %s", test.length, got, test.b)
+		}
+		if got := hex.EncodeToString(s[:]); got != test.s {
+			t.Errorf("BLAKE2s of %d bytes is %s, want %s", test.length, got, test.s)
+		}
+	}
+}
