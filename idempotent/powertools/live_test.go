@@ -353,6 +353,58 @@ func TestLiveTheSameTable(t *testing.T) {
 				t.Errorf("ours found %+v, want another fingerprint", r)
 			}
 		},
+		"what failed for good at ours does not run at theirs": func(t *testing.T, s sharedTable) {
+			now := time.Now()
+			err := s.store.Complete(t.Context(), s.acquire(s.claim("1", now)).Lease(), persistence.Outcome{
+				Status: persistence.StatusFailed, Result: []byte(`"declined"`), ExpiresAt: now.Add(time.Hour),
+			})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if a := s.theirs("1", nil); a.Calls != 0 || a.Error == "" {
+				t.Errorf("theirs: %+v, want an error", a)
+			}
+		},
+		"what ours completed without a result does not run at theirs": func(t *testing.T, s sharedTable) {
+			now := time.Now()
+			err := s.store.Complete(t.Context(), s.acquire(s.claim("1", now)).Lease(), persistence.Outcome{
+				Status: persistence.StatusCompleted, ResultOmitted: true, ExpiresAt: now.Add(time.Hour),
+			})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if a := s.theirs("1", nil); a.Calls != 0 || a.Error != "" || a.Result != "null" {
+				t.Errorf("theirs: %+v, want null replayed", a)
+			}
+			if r := s.acquire(s.claim("1", now)); !r.ResultOmitted {
+				t.Errorf("ours found %+v, want the result omitted", r)
+			}
+		},
+		"a late failure of theirs removes the record of ours, and ours notices": func(t *testing.T, s sharedTable) {
+			if !s.theirs("1", func(c *command) { c.Hold, c.Fail, c.Remaining = true, true, 1 }).Running {
+				t.Fatal("their function does not run")
+			}
+			record := s.acquire(s.claim("1", time.Now().Add(time.Minute)))
+			if a := s.process.proceed(); a.Error == "" {
+				t.Fatalf("theirs: %+v", a)
+			}
+			if err := s.complete(record, time.Now().Add(time.Hour)); !errors.Is(err, persistence.ErrLeaseLost) {
+				t.Errorf("ours completed what theirs has removed: %v, want ErrLeaseLost", err)
+			}
+		},
+		"a late completion of theirs replaces the result of ours": func(t *testing.T, s sharedTable) {
+			if !s.theirs("1", func(c *command) { c.Hold, c.Remaining, c.Result = true, 1, `"late"` }).Running {
+				t.Fatal("their function does not run")
+			}
+			now := time.Now().Add(time.Minute)
+			if err := s.complete(s.acquire(s.claim("1", now)), now.Add(time.Hour)); err != nil {
+				t.Fatal(err)
+			}
+			s.process.proceed()
+			if r := s.acquire(s.claim("1", now)); string(r.Result) != `"late"` {
+				t.Errorf("ours found %s; docs/powertools.md says that it is replaced", r.Result)
+			}
+		},
 		"a guard replays what theirs completed, and theirs what a guard completed": func(t *testing.T, s sharedTable) {
 			guard, err := idempotent.New(s.store, s.peer.Config(idempotent.Config{Operation: "orders"}))
 			if err != nil {
