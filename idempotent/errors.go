@@ -172,11 +172,14 @@ type StoreError struct {
 
 func (e *StoreError) Error() string {
 	ran := "the function did not run"
+	fault, _ := errors.AsType[*persistence.Fault](e.Err)
 	switch {
 	case e.Executed:
 		ran = "the function has run"
-	case e.Op != "acquire":
+	case fault != nil && fault.Unwritten:
 		ran = "nothing was written"
+	case e.Op != "acquire":
+		ran = "what was written is not known"
 	}
 	return fmt.Sprintf("idempotent: could not %s %s, %s: %v", e.Op, e.Key, ran, e.Err)
 }

@@ -381,15 +381,18 @@ func (j *journal) note(state *stepState, e *ending, err error) (happened bool) {
 	case err == nil:
 		state.phase, state.entry, state.unsent, state.arrived = finished, e.entry, nil, true
 		return true
-	case len(e.writes) == 0 || !unwritten(err) && !errors.Is(err, persistence.ErrLeaseLost): // the writes may have arrived
-		if state.phase < pending {
-			state.phase, state.entry, state.unsent = pending, e.entry, e
+	case state.phase == pending:
+		// Only a write that is refused under the owner's own record tells that the
+		// same writes were not applied before either.
+		if _, refused := errors.AsType[*persistence.RefusedError](err); !refused {
+			break
 		}
-	case state.phase == pending: // they have not, nor did they before
 		state.phase, state.unsent = open, nil
 		if state.call.atMostOnce {
 			state.phase = begun
 		}
+	case len(e.writes) == 0 || !unwritten(err) && !errors.Is(err, persistence.ErrLeaseLost): // the writes may have arrived
+		state.phase, state.entry, state.unsent = pending, e.entry, e
 	}
 	return len(e.writes) == 0
 }
