@@ -121,3 +121,31 @@ func TestAStepWhoseTransactionsReplyIsLostIsUndone(t *testing.T) {
 		t.Errorf("failed for good (%.60v…), undone %d times, %d of 10 left", err, undone, s.left())
 	}
 }
+
+// The step was applied, and its replies are lost. That another try of it is refused as a
+// whole says nothing of the first.
+func TestARefusalOfALaterTryDoesNotMakeAStepUnhappened(t *testing.T) {
+	s := newShop(t, 10)
+	g := newTestGuard(t, s.store, idempotent.Config{Steps: []string{"take"}, StoreTimeout: 300 * time.Millisecond})
+	runs := 0
+	_, err := idempotent.Do(t.Context(), g, "k", func(ctx context.Context) (string, error) {
+		step := func(effect dynamolocal.Effect) error {
+			s.db.Inject(dynamolocal.Fault{Operation: "TransactWriteItems", Times: dynamolocal.Always, Do: effect})
+			defer s.db.ClearFaults()
+			_, err := idempotent.StepAs(ctx, idempotent.StepSpec[string]{
+				Name:       "take",
+				Compensate: func(ctx context.Context, _ string) error { return take(ctx, -1, errOutOfStock) },
+			}, func(ctx context.Context) (string, error) { runs++; return "", take(ctx, 1, errOutOfStock) })
+			return err
+		}
+		first := step(dynamolocal.DropReply())
+		second := step(dynamolocal.Fail("AccessDeniedException", "not any more", 400))
+		if !errors.Is(first, idempotent.ErrStore) || !errors.Is(second, idempotent.ErrStore) {
+			t.Errorf("%v, then %v", first, second)
+		}
+		return "", idempotent.Permanent(second)
+	})
+	if errors.Is(err, idempotent.ErrCompensation) || s.left() != 10 || runs != 1 {
+		t.Errorf("failed for good (%v) after %d runs, %d of 10 left", err, runs, s.left())
+	}
+}
