@@ -125,6 +125,11 @@ func TestAnOwnerRecognisesWhatItHasFinishedItself(t *testing.T) {
 	if record, err := store.CompleteAtOnce(t.Context(), c, numbered("7"), nil); err != nil || record.Owner != c.Owner {
 		t.Errorf("completed at once: %+v, %v", record, err)
 	}
+	for _, item := range db.Items("idempotency") {
+		if diff := cmp.Diff(item["owner"], item["settled_by"], cmpopts.IgnoreUnexported(types.AttributeValueMemberS{})); diff != "" {
+			t.Errorf("settled by another than the owner: %s", diff)
+		}
+	}
 }
 
 func TestAResultThatAFormatCannotHoldDoesNotFit(t *testing.T) {
