@@ -6,6 +6,7 @@
 set -eu
 mkdir -p "$1"
 cd "$1"
+test -f package.json || npm init --yes >/dev/null
 npm install --no-audit --no-fund --silent \
 	@aws-lambda-powertools/idempotency@2.35.0 @aws-lambda-powertools/jmespath@2.35.0 \
 	@aws-sdk/client-dynamodb@3 @aws-sdk/lib-dynamodb@3
