@@ -212,4 +212,11 @@ var stepMutants = []mutant{
 		new:    "	if false {\n",
 		caught: []test{{"idempotent", "TestAZombieOfTheShortFormCommitsNothing"}},
 	},
+	{
+		name:   "a step starts after an answer that outlasts the lease",
+		file:   "idempotent/journal.go",
+		old:    "		err = j.ready(ctx) // finding out took its time\n",
+		new:    "",
+		caught: []test{{"idempotent", "TestAnAnswerThatOutlastsTheLeaseStartsNothing"}, {"internal/explore", "TestEveryInterleavingKeepsThePromises"}},
+	},
 }
