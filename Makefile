@@ -50,6 +50,11 @@ test-dynamodb-local: ## the store, engine and embedded-DynamoDB suites against D
 test-independent: ## the same against dynoxide, an independent emulator that cargo builds into .cache (minutes, once)
 	.ci/test-dynamodb-local dynoxide
 
+.PHONY: test-powertools
+test-powertools: ## keys, items and replays beside the real Powertools packages of npm and PyPI, which it installs (needs Node 20 with npm, and Python 3.10 with venv)
+	sh idempotent/powertools/live/setup.sh $(CACHE)/powertools
+	POWERTOOLS_LIVE=$(CACHE)/powertools go test ./idempotent/powertools -count=1 -run Live
+
 .PHONY: explore
 explore: ## every interleaving of up to three callers and their faults (about a minute; EXTENT=deep has an hour)
 	GOGC=400 go test ./internal/explore -count=1 -timeout=0 -v -args -explore=$(EXTENT)
