@@ -70,7 +70,7 @@ func TestReplayAllocatesLittleBesidesItsRequest(t *testing.T) {
 			return storedResult(putByHand(trying, client, key))
 		}},
 		"the same request": {most: 21, failingPut: func() error { return storedResult(putByHand(ctx, client, key)) }},
-		"the barest put":   {most: 36, failingPut: func() error { return bareCalls{client, "bench"}.failingPut(ctx, key) }},
+		"the barest put":   {most: 37, failingPut: func() error { return bareCalls{client, "bench"}.failingPut(ctx, key) }},
 	} {
 		hand := allocations(t, byHand.failingPut)
 		t.Logf("a replay allocates %d times, %s by hand %d times", small, name, hand)
