@@ -33,15 +33,37 @@ func (c change) on(ctx context.Context, e execer) (applied bool, err error) {
 // again if the answer was lost: a change that has been made is then not applied a second
 // time, and the record says by whom it was.
 func (s *Store) apply(ctx context.Context, c change, writes []Write) (applied bool, err error) {
+	if len(writes) > 0 {
+		return s.transactAgain(ctx, s.transient, &c, writes)
+	}
 	err = repeat(ctx, s.transient, func() error {
-		if len(writes) > 0 {
-			applied, err = s.transact(ctx, &c, writes)
-		} else {
-			applied, err = c.on(ctx, s.db)
-		}
+		applied, err = c.on(ctx, s.db)
 		return err
 	})
 	return applied, err
+}
+
+// transactAgain is transact, repeated while again says so of its error. The error that
+// remains is marked where none of the tries can have been committed.
+func (s *Store) transactAgain(ctx context.Context, again func(error) bool, record *change, writes []Write) (applied bool, err error) {
+	doubtful := false
+	err = repeat(ctx, again, func() error {
+		applied, err = s.transact(ctx, record, writes)
+		doubtful = doubtful || inDoubt(err)
+		return err
+	})
+	if err != nil && !doubtful {
+		err = &unwrittenError{err}
+	}
+	return applied, err
+}
+
+// inDoubt tells whether a transaction that came back with err may have been committed:
+// the commit was sent and not answered, or a write has ended the transaction itself.
+// Everything else comes before the commit, or is its refusal.
+func inDoubt(err error) bool {
+	_, unknown := errors.AsType[*unknownError](err)
+	return unknown || errors.Is(err, errEnded)
 }
 
 // transact carries out writes in a transaction, with a change of the record unless that
@@ -61,6 +83,10 @@ func (s *Store) transact(ctx context.Context, record *change, writes []Write) (a
 		}
 	}
 	if err := carryOut(ctx, tx, writes); err != nil {
+		return false, err
+	}
+	// A driver may end the commit with the context. Here it is known that none was sent.
+	if err := ctx.Err(); err != nil {
 		return false, err
 	}
 	switch err := tx.Commit(); {
@@ -123,3 +149,11 @@ func (e *brokenError) Error() string { return e.err.Error() }
 
 // Unwrap returns the errors of the write and of the driver.
 func (e *brokenError) Unwrap() error { return e.err }
+
+// unwrittenError is that of a transaction of which nothing was committed, in any try.
+type unwrittenError struct{ err error }
+
+func (e *unwrittenError) Error() string { return e.err.Error() }
+
+// Unwrap returns the error of the last try.
+func (e *unwrittenError) Unwrap() error { return e.err }

@@ -18,13 +18,14 @@ func fault(op string, err error) error {
 	if err == nil {
 		return nil
 	}
-	if _, refused := errors.AsType[*persistence.RefusedError](err); refused {
-		return err
+	if refused, ok := errors.AsType[*persistence.RefusedError](err); ok {
+		return refused
 	}
 	if tooLarge(err) {
 		return errors.Join(persistence.ErrTooLarge, err)
 	}
-	return &persistence.Fault{Op: op, Retryable: retryable(err), Err: err}
+	_, unwritten := errors.AsType[*unwrittenError](err)
+	return &persistence.Fault{Op: op, Retryable: retryable(err), Unwritten: unwritten, Err: err}
 }
 
 // sqlState returns the code that a PostgreSQL server has answered with ("PostgreSQL Error
@@ -95,6 +96,15 @@ func (s *Store) transient(err error) bool {
 		s.dialect == PostgreSQL && sqlState(err) == ""
 }
 
+// short tells whether a server had too little of something that it may have later: time,
+// where a lock was not to be had or a limit was reached, memory, connections, a disk that
+// works. It is too soon to repeat the same statement at once.
+func short(err error) bool {
+	state := sqlState(err)
+	return state == "55P03" || state == "57014" || // lock_not_available, query_canceled
+		strings.HasPrefix(state, "53") || strings.HasPrefix(state, "58") // insufficient_resources, system_error
+}
+
 // retryable tells whether the same call may succeed later: not where the server has
 // answered with a refusal (permissions, no such table). SQLite's refusals can't be told
 // apart, and count as retryable.
@@ -105,7 +115,7 @@ func retryable(err error) bool {
 	case errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded):
 		return true
 	default:
-		return sqlState(err) == "" || busy(err) || disconnected(err)
+		return sqlState(err) == "" || busy(err) || disconnected(err) || short(err)
 	}
 }
 

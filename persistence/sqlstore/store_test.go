@@ -340,3 +340,27 @@ func TestOutputsOfStepsComeBackAsTheyWere(t *testing.T) {
 		}
 	})
 }
+
+// A lock that is not had in time may be had later.
+func TestALockThatIsNotHadInTimeIsRetryable(t *testing.T) {
+	onPostgreSQL(t, func(t *testing.T, d database) {
+		for _, limit := range []string{"lock_timeout=100", "statement_timeout=100"} {
+			store := newLab(t, d, nil, limit)
+			acquire(t, store, claim("owner"))
+			tx, err := store.db.BeginTx(t.Context(), nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if _, err := tx.Exec(`UPDATE "` + store.config.Table + `" SET attempt = attempt`); err != nil {
+				t.Fatal(err)
+			}
+			_, err = store.Acquire(t.Context(), claim("other"))
+			if err := tx.Rollback(); err != nil {
+				t.Error(err)
+			}
+			if _, faulty := errors.AsType[*persistence.Fault](err); !faulty || !persistence.Retryable(err) {
+				t.Errorf("%s: got %v", limit, err)
+			}
+		}
+	})
+}

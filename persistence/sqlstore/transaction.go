@@ -130,8 +130,6 @@ func (s *Store) Commit(ctx context.Context, writes []persistence.Write) error {
 		_, unknown := errors.AsType[*unknownError](err)
 		return !unknown && s.transient(err)
 	}
-	return fault("commit", repeat(ctx, repeatable, func() error {
-		_, err := s.transact(ctx, nil, admitted)
-		return err
-	}))
+	_, err = s.transactAgain(ctx, repeatable, nil, admitted)
+	return fault("commit", err)
 }

@@ -9,7 +9,9 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
+	"github.com/ikkai-go/idempotency/idempotent"
 	"github.com/ikkai-go/idempotency/persistence"
 	"github.com/ikkai-go/idempotency/persistence/sqlstore"
 )
@@ -414,12 +416,65 @@ func TestAContextThatEndsInAWriteIsAFault(t *testing.T) {
 				return errOverdrawn
 			}),
 		})
-		if f, ok := errors.AsType[*persistence.Fault](err); !ok || !f.Retryable || !errors.Is(err, context.Canceled) {
+		if f, ok := errors.AsType[*persistence.Fault](err); !ok || !f.Retryable || !f.Unwritten || !errors.Is(err, context.Canceled) {
 			t.Errorf("got %v", err)
 		}
 		books.wants(t, "a", 100)
 	})
 }
+
+// What was rolled back in every try is known to be unwritten: the owner can give the
+// record up at once.
+func TestWhatWasRolledBackIsUnwritten(t *testing.T) {
+	onEveryTransactional(t, func(t *testing.T, d database, call transactional) {
+		books := newLedger(t, newLab(t, d, nil), "a")
+		err := call.begin(t, books.lab)([]persistence.Write{books.add("a", 7), sqlstore.Write(func(context.Context, *sql.Tx) error {
+			return inTheWay(d)
+		})})
+		if f, ok := errors.AsType[*persistence.Fault](err); !ok || !f.Retryable || !f.Unwritten {
+			t.Errorf("got %v", err)
+		}
+		books.wants(t, "a", 100)
+	})
+}
+
+// A commit without an answer stays in doubt, whatever becomes of the tries after it.
+func TestWhatFollowsACommitThatWasNotAnsweredIsInDoubt(t *testing.T) {
+	onEveryTransactional(t, func(t *testing.T, d database, call transactional) {
+		through := losing(d, func(_ int, sent string) loss {
+			if sent == "COMMIT" {
+				return request
+			}
+			return nothing
+		})
+		books := newLedger(t, newLab(t, d, through), "a")
+		tries := 0
+		err := call.begin(t, books.lab)([]persistence.Write{books.add("a", 7), sqlstore.Write(func(context.Context, *sql.Tx) error {
+			if tries++; tries > 1 {
+				return inTheWay(d)
+			}
+			return nil
+		})})
+		if f, ok := errors.AsType[*persistence.Fault](err); !ok || !f.Retryable || f.Unwritten {
+			t.Errorf("got %+v", err)
+		}
+		books.wants(t, "a", 100)
+	})
+}
+
+// inTheWay is the error of a statement that others are in the way of.
+func inTheWay(d database) error {
+	if d.dialect == sqlstore.SQLite {
+		return errors.New("database is locked (5) (SQLITE_BUSY)")
+	}
+	return serializationFailure{}
+}
+
+type serializationFailure struct{}
+
+func (serializationFailure) Error() string { return "could not serialize access" }
+
+func (serializationFailure) SQLState() string { return "40001" }
 
 func TestWritesThatAreNoneAreRefused(t *testing.T) {
 	store := newLab(t, onSQLite, nil)
@@ -471,4 +526,29 @@ func TestTheRecordComesFirst(t *testing.T) {
 			t.Errorf("sent %q, want %q", verbs, want)
 		}
 	})
+}
+
+// A guard runs what was rolled back again, at once: nothing is left in progress.
+func TestARolledBackTransactionReleasesItsRecord(t *testing.T) {
+	for name, fail := range map[string]func(context.Context) error{
+		"busy":    func(context.Context) error { return inTheWay(onSQLite) },
+		"timeout": func(ctx context.Context) error { <-ctx.Done(); return ctx.Err() },
+	} {
+		t.Run(name, func(t *testing.T) {
+			store := newLab(t, onSQLite, nil)
+			guard, err := idempotent.New(store, idempotent.Config{Operation: "payment", StoreTimeout: time.Second})
+			if err != nil {
+				t.Fatal(err)
+			}
+			_, err = idempotent.Do(t.Context(), guard, "1", func(ctx context.Context) (string, error) {
+				return "", sqlstore.Enlist(ctx, func(ctx context.Context, _ *sql.Tx) error { return fail(ctx) })
+			})
+			if failed, ok := errors.AsType[*idempotent.StoreError](err); !ok || failed.Executed {
+				t.Errorf("want a failure of the store in which nothing was executed, got %v", err)
+			}
+			if _, err := idempotent.Do(t.Context(), guard, "1", func(context.Context) (string, error) { return "again", nil }); err != nil {
+				t.Errorf("next: %v", err)
+			}
+		})
+	}
 }
