@@ -262,7 +262,7 @@ func (c Config) check(store persistence.Store) error {
 	if c.OnEndedLease != persistence.RunAgain && c.OnEndedLease != persistence.RefuseUnknown {
 		fault("OnEndedLease", "is %d, which is no EndedLease", c.OnEndedLease)
 	}
-	if _, reads := store.(persistence.Reader); c.ReadFirst && !reads {
+	if _, reads := readable(store); c.ReadFirst && !reads {
 		fault("ReadFirst", "needs a store that is a persistence.Reader, and %T is none", store)
 	}
 	for i, name := range c.Steps {
@@ -278,7 +278,7 @@ func (c Config) check(store persistence.Store) error {
 	if _, commits := able[persistence.Transactor](store); c.OnlyEnlists && !commits {
 		fault("OnlyEnlists", "needs a store that is a persistence.Transactor, and %T is none", store)
 	}
-	if _, reads := store.(persistence.Reader); c.OnlyEnlists && !reads {
+	if _, reads := readable(store); c.OnlyEnlists && !reads {
 		fault("OnlyEnlists", "needs a store that is a persistence.Reader, and %T is none", store)
 	}
 	if c.OnlyEnlists && len(c.Steps) > 0 {

@@ -120,7 +120,9 @@ func typed[Out any](ctx context.Context, g *Guard, identify func() (identity, er
 			return out, &ReplayError{Key: stored.key, Result: stored.result, Err: err}
 		}
 	}
-	if done && err != nil && !errors.Is(err, ErrLeaseLost) && !errors.Is(err, ErrStore) {
+	failed, _ := errors.AsType[*StoreError](err)
+	executed := failed != nil && failed.Executed || errors.Is(err, ErrLeaseLost)
+	if done && err != nil && !executed {
 		out = *new(Out) // it came to nothing: its writes were refused, or it was undone
 	}
 	return out, err

@@ -50,7 +50,7 @@ func New(store persistence.Store, config Config) (*Guard, error) {
 	}
 	config.Steps = slices.Clone(config.Steps)
 	g := &Guard{store: store, config: config}
-	g.reader, _ = store.(persistence.Reader)
+	g.reader, _ = readable(store)
 	g.checkpointer, _ = able[persistence.Checkpointer](store)
 	g.sizer, _ = able[persistence.Sizer](store)
 	g.transactor, _ = able[persistence.Transactor](store)
@@ -71,6 +71,15 @@ func able[T any](store persistence.Store) (T, bool) {
 	}
 	var none T
 	return none, false
+}
+
+// readable returns a store as a Reader, if it is one. A cache can be read for what it
+// remembers, whatever is behind it.
+func readable(store persistence.Store) (persistence.Reader, bool) {
+	if cache, ok := store.(*persistence.Cached); ok {
+		return cache, true
+	}
+	return able[persistence.Reader](store)
 }
 
 // ErrDuplicateOperation is the cause of a refusal by [New]: the operation has a

@@ -162,7 +162,7 @@ func (j *journal) kept() []string {
 func (j *journal) recall(ctx context.Context, state *stepState) error {
 	s := state.call
 	if state.phase == pending {
-		if err := j.finish(ctx, state, state.unsent); err != nil {
+		if err := j.finishAgain(ctx, state); err != nil {
 			return err
 		}
 	}
@@ -212,7 +212,7 @@ func (j *journal) attempt(ctx context.Context, state *stepState, done entry) err
 	if err := j.forward(); err != nil {
 		return j.refuse(s, err)
 	}
-	if s.atMostOnce && state.phase == open {
+	if s.atMostOnce {
 		if err := j.start(ctx, state, done); err != nil {
 			return j.refuse(s, err)
 		}
@@ -265,15 +265,24 @@ func (j *journal) reconcile(ctx context.Context, s *step) (happened bool, err er
 	return happened, err
 }
 
-// start records that a step that must run at most once is about to.
+// start records that a step that must run at most once is about to, unless that is
+// recorded already.
 func (j *journal) start(ctx context.Context, state *stepState, started entry) error {
-	if err := j.keep(ctx, state.name, state.name+startedSuffix, mustEncodeEntry(started), nil); err != nil {
-		return j.unkept(err, nil)
+	if state.phase == open {
+		if err := j.keep(ctx, state.name, state.name+startedSuffix, mustEncodeEntry(started), nil); err != nil {
+			return j.unkept(err, nil)
+		}
 	}
+	err := j.ready(ctx) // the environment may have been frozen since
 	j.mu.Lock()
-	state.reach(begun, started)
-	j.mu.Unlock()
-	return j.ready(ctx) // the environment may have been frozen since
+	defer j.mu.Unlock()
+	if state.phase == open {
+		state.entry = started
+	}
+	if state.phase = begun; err != nil {
+		state.phase = declined // it never ran
+	}
+	return err
 }
 
 // failed notes that the function of a step has failed. A failure for good says that
@@ -370,6 +379,29 @@ func (j *journal) finish(ctx context.Context, state *stepState, e *ending) error
 		effect = append([]byte{}, e.entry.Output...)
 	}
 	return &StepError{Key: j.call.Key, Step: state.name, Executed: happened, Err: j.unkept(err, effect)}
+}
+
+// finishAgain sends the ending of a pending step once more. Without a record nothing
+// tells whether its writes have arrived, and they would be written twice.
+func (j *journal) finishAgain(ctx context.Context, state *stepState) error {
+	if !j.recorded && len(state.unsent.writes) > 0 {
+		return j.refuse(state.call, &OutcomeUnknownError{Key: j.call.Key})
+	}
+	return j.finish(ctx, state, state.unsent)
+}
+
+// finishPending sends the endings of all pending steps once more, before the record is
+// given up.
+func (j *journal) finishPending(ctx context.Context) {
+	if j == nil {
+		return
+	}
+	j.mu.Lock()
+	steps := j.history.in(pending)
+	j.mu.Unlock()
+	for _, s := range steps {
+		_ = j.finishAgain(ctx, s) // or the next attempt runs it again
+	}
 }
 
 // note notes what has become of a step whose ending was sent. It tells whether the
@@ -472,6 +504,9 @@ func (j *journal) reserve(writing string) int {
 	for name, s := range j.history.steps {
 		if s.running && s.phase < finished && name != writing {
 			n += 2 * (len(name) + entrySize)
+		}
+		if j.history.decision == nil && !j.undoing.begun && (s.phase == begun || s.phase == declined || s.running && s.call.atMostOnce) {
+			n += 2*len(name) + len(`"",`) // the decision may have to name it
 		}
 		if s.phase == undone || s.phase < finished && !s.running || !s.compensable() || j.undoing.begun && name == writing {
 			continue

@@ -41,7 +41,7 @@ func Saga[Out any](ctx context.Context, fn func(context.Context) (Out, error)) (
 	defer cancel()
 	out, err := fn(inner)
 	cancel() // its steps are waited for
-	if answer := j.undo(ctx, err); answer != nil {
+	if answer := j.undo(ctx, err, bySaga); answer != nil {
 		return none, answer
 	}
 	return out, err
@@ -88,22 +88,32 @@ func (j *journal) settle(ctx context.Context, err error) error {
 	if decided {
 		return err
 	}
-	if answer := j.undo(ctx, err); answer != nil && !errors.Is(err, answer) {
+	if answer := j.undo(ctx, err, byGuard); answer != nil && !errors.Is(err, answer) {
 		return answer
 	}
 	return err
 }
 
+// undoer is who has a call undone.
+type undoer int
+
+const (
+	bySaga  undoer = iota // while the function runs
+	byGuard               // when it is over
+)
+
 // undo undoes the finished steps where the error of the function, or the record, says
 // that the call has failed for good. It returns that failure, or what has stopped it;
 // nil where the call goes forward.
-func (j *journal) undo(ctx context.Context, err error) error {
+func (j *journal) undo(ctx context.Context, err error, by undoer) error {
 	stored, permanent := recordable(err)
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	j.rest()
 	failure := err
 	switch {
+	case by == bySaga && j.closed:
+		return &StepError{Key: j.call.Key, Err: fmt.Errorf("%w: the guarded call of the saga is over", ErrStepMisuse)}
 	case j.undoing.stuck != nil:
 		return j.undoing.stuck
 	case j.undoing.failure != nil:
@@ -161,18 +171,20 @@ func (j *journal) left() []*stepState {
 func (j *journal) decide(ctx context.Context, failure []byte) error {
 	j.mu.Lock()
 	decided := j.history.decision != nil
-	unsent, notHappened := j.history.in(pending), names(j.history.in(declined))
+	unsent := j.history.in(pending)
 	j.mu.Unlock()
 	if decided {
 		return nil
 	}
 	for _, s := range unsent {
 		// One whose writes are refused has not happened; any other is to be recorded.
-		if err := j.finish(ctx, s, s.unsent); s.phase == pending {
+		if err := j.finishAgain(ctx, s); s.phase == pending {
 			return cmp.Or(err, errUnrecorded)
 		}
 	}
-	d := decision{Declined: notHappened}
+	j.mu.Lock()
+	d := decision{Declined: names(j.history.in(declined))}
+	j.mu.Unlock()
 	_ = json.Unmarshal(failure, &d.failure) // it is ours
 	err := j.keep(ctx, "", unwindingEntry, mustEncodeEntry(d), nil)
 	if errors.Is(err, persistence.ErrTooLarge) {

@@ -33,7 +33,6 @@ func TestACheckpointThatFails(t *testing.T) {
 			call := func() (string, error) {
 				return idempotent.Do(t.Context(), guard, "k", func(ctx context.Context) (string, error) {
 					_, err := did.step(ctx, "a")
-					db.ClearFaults()
 					if err != nil {
 						return "", err
 					}
@@ -42,6 +41,7 @@ func TestACheckpointThatFails(t *testing.T) {
 			}
 			db.Inject(dynamolocal.Fault{Operation: "UpdateItem", Times: test.times, Do: test.effect()})
 			_, err := call()
+			db.ClearFaults()
 			if !test.fails {
 				if err != nil {
 					t.Fatal(err)

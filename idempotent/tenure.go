@@ -192,6 +192,7 @@ func (g *Guard) complete(ctx context.Context, l persistence.Lease, o persistence
 // the lease still bounds the record; nobody but the log and the observer has to
 // know. It returns the finished steps that remain.
 func (t *tenure) release(ctx context.Context, cause error) (kept []string) {
+	t.journal.finishPending(ctx)
 	settling, cancel := t.guard.settling(ctx)
 	defer cancel()
 	err := t.guard.store.Release(settling, t.lease())

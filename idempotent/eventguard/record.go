@@ -66,15 +66,13 @@ func (p processor) settle(ctx context.Context, r record, run func(context.Contex
 		return r.err
 	}
 	var last idempotent.EventKind
-	ran := false
 	observed := idempotent.WithObserver(ctx, func(_ context.Context, e idempotent.Event) { last = e.Kind })
 	// Whatever result an operation has stored, a raw message can hold it.
 	_, err := idempotent.DoAs(observed, p.guard, r.identity, func(ctx context.Context) (json.RawMessage, error) {
-		ran = true
 		return nil, run(ctx)
 	})
 	switch {
-	case !ran && errors.Is(err, idempotent.ErrResultNotStored):
+	case last == idempotent.Replayed && errors.Is(err, idempotent.ErrResultNotStored):
 		return nil
 	case p.config.OnPermanent == AcknowledgePermanent && permanent(err) && final(last):
 		p.config.Logger.LogAttrs(ctx, slog.LevelWarn, "idempotency: acknowledged a permanent failure",

@@ -46,6 +46,8 @@ func (a *API) serve(ctx context.Context, r *Request, run func(context.Context) (
 		return a.malformed(ctx, err), nil
 	}
 	var own outcome
+	var last idempotent.EventKind
+	ctx = idempotent.WithObserver(ctx, func(_ context.Context, e idempotent.Event) { last = e.Kind })
 	stored, err := idempotent.DoAs(ctx, a.guard, id, func(ctx context.Context) (response, error) {
 		answer, err := run(ctx)
 		switch {
@@ -60,10 +62,11 @@ func (a *API) serve(ctx context.Context, r *Request, run func(context.Context) (
 			return a.replays.keep(answer), nil
 		}
 	})
+	ran := own != 0 && last != idempotent.Replayed // a run of the short form may have lost to another
 	switch {
-	case own == failed:
+	case ran && own == failed:
 		return nil, err
-	case own == answered, own == recorded && err == nil:
+	case ran && (own == answered || err == nil):
 		return nil, nil
 	case err == nil:
 		replay := stored.with(replayedHeader, "true")

@@ -82,7 +82,7 @@ var stepMutants = []mutant{
 	{
 		name:   "a step that must run at most once leaves no mark before it runs",
 		file:   "idempotent/journal.go",
-		old:    "if s.atMostOnce && state.phase == open {",
+		old:    "	if s.atMostOnce {\n",
 		new:    "if false {",
 		caught: []test{{"idempotent", "TestAStepThatMustRunAtMostOnceIsReconciled"}},
 	},
@@ -187,8 +187,8 @@ var stepMutants = []mutant{
 	{
 		name:   "what is known not to have happened is forgotten with the attempt",
 		file:   "idempotent/saga.go",
-		old:    "d := decision{Declined: notHappened}",
-		new:    "d := decision{Declined: notHappened[:0]}",
+		old:    "d := decision{Declined: names(j.history.in(declined))}",
+		new:    "d := decision{Declined: names(j.history.in())}",
 		caught: []test{{"idempotent", "TestADeclinedAtMostOnceStepDoesNotBlockUndoing"}},
 	},
 	{
@@ -218,5 +218,26 @@ var stepMutants = []mutant{
 		old:    "		err = j.ready(ctx) // finding out took its time\n",
 		new:    "",
 		caught: []test{{"idempotent", "TestAnAnswerThatOutlastsTheLeaseStartsNothing"}, {"internal/explore", "TestEveryInterleavingKeepsThePromises"}},
+	},
+	{
+		name:   "the record is given up before it knows of all that has happened",
+		file:   "idempotent/tenure.go",
+		old:    "	t.journal.finishPending(ctx)\n",
+		new:    "",
+		caught: []test{{"idempotent", "TestAPendingStepIsRecordedBeforeRelease"}},
+	},
+	{
+		name:   "without a record, writes that may have arrived are sent again",
+		file:   "idempotent/journal.go",
+		old:    "	if !j.recorded && len(state.unsent.writes) > 0 {\n",
+		new:    "	if false {\n",
+		caught: []test{{"idempotent", "TestWithoutARecordWritesThatMayHaveArrivedAreNotSentAgain"}},
+	},
+	{
+		name:   "a Saga undoes a call that is over",
+		file:   "idempotent/saga.go",
+		old:    "	case by == bySaga && j.closed:\n",
+		new:    "	case false:\n",
+		caught: []test{{"idempotent", "TestASagaThatOutlivesItsCallUndoesNothing"}},
 	},
 }

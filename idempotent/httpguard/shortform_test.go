@@ -1,0 +1,63 @@
+package httpguard_test
+
+import (
+	"context"
+	"errors"
+	"testing"
+
+	"github.com/ikkai-go/idempotency/idempotent"
+	"github.com/ikkai-go/idempotency/idempotent/httpguard"
+	"github.com/ikkai-go/idempotency/internal/dynamolocal"
+	"github.com/ikkai-go/idempotency/persistence"
+	"github.com/ikkai-go/idempotency/persistence/dynamostore"
+)
+
+func advfStore(t *testing.T) persistence.Store {
+	db := dynamolocal.New()
+	c := dynamostore.Config{Table: "idem"}
+	if err := dynamostore.CreateTable(t.Context(), db.Client(), c); err != nil {
+		t.Fatal(err)
+	}
+	s, err := dynamostore.New(db.Client(), c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+// A duplicate of the short form runs; the winner's response is the answer.
+func TestShortFormDuplicateGetsTheWinnersResponse(t *testing.T) {
+	for name, second := range map[string]func() (answer, error){
+		"200":   func() (answer, error) { return answer{status: 200, body: "second"}, nil },
+		"409":   func() (answer, error) { return answer{status: 409, body: "out of stock"}, nil },
+		"error": func() (answer, error) { return answer{}, errors.New("out of stock") },
+	} {
+		t.Run(name, func(t *testing.T) {
+			throughEveryShape(t, func(t *testing.T, s shape) {
+				api := s.newAPI(t, advfStore(t), idempotent.Config{OnlyEnlists: true}, httpguard.Config{})
+				runs := 0
+				send := s.guard(api, func(context.Context) (answer, error) {
+					if runs++; runs == 1 {
+						return answer{status: 201, body: "first"}, nil
+					}
+					return second()
+				})
+				a := send(t.Context(), key("k1", "{}"))
+				b := send(t.Context(), key("k1", "{}"))
+				if b.status != a.status || b.body != a.body || !b.replayed() {
+					t.Errorf("first %d %q %v, duplicate %d %q replayed %t %v", a.status, a.body, a.err, b.status, b.body, b.replayed(), b.err)
+				}
+			})
+		})
+	}
+}
+
+func TestOnlyLock(t *testing.T) {
+	throughEveryShape(t, func(t *testing.T, s shape) {
+		api := s.newAPI(t, advfStore(t), idempotent.Config{Results: idempotent.OnlyLock}, httpguard.Config{})
+		send := s.guard(api, func(context.Context) (answer, error) { return answer{status: 201, body: "first"}, nil })
+		a := send(t.Context(), key("k1", "{}"))
+		b := send(t.Context(), key("k1", "{}"))
+		t.Log(a.status, a.body, a.err, b.status, b.body, b.err)
+	})
+}

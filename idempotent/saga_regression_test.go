@@ -1,0 +1,261 @@
+package idempotent_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/ikkai-go/idempotency/idempotent"
+	"github.com/ikkai-go/idempotency/internal/dynamolocal"
+	"github.com/ikkai-go/idempotency/persistence"
+)
+
+// Without a record nothing tells whether a transaction whose reply was lost was applied.
+func TestWithoutARecordWritesThatMayHaveArrivedAreNotSentAgain(t *testing.T) {
+	for _, again := range []string{"undo", "call again"} {
+		t.Run(again, func(t *testing.T) {
+			s := newShop(t, 10)
+			g := newTestGuard(t, s.store, idempotent.Config{Steps: []string{"take"}, OnMissingKey: idempotent.RunUnprotected, StoreTimeout: 300 * time.Millisecond})
+			undone := 0
+			_, err := idempotent.Do(t.Context(), g, "", func(ctx context.Context) (string, error) {
+				step := func() error {
+					_, err := idempotent.StepAs(ctx, idempotent.StepSpec[string]{Name: "take", Compensate: func(ctx context.Context, _ string) error {
+						undone++
+						return take(ctx, -1, errOutOfStock)
+					}}, func(ctx context.Context) (string, error) { return "", take(ctx, 1, errOutOfStock) })
+					return err
+				}
+				s.db.Inject(dynamolocal.Fault{Operation: "TransactWriteItems", Times: dynamolocal.Always, Do: dynamolocal.DropReply()})
+				err := step()
+				s.db.ClearFaults()
+				if again == "undo" {
+					return "", idempotent.Permanent(err)
+				}
+				return "", step()
+			})
+			if s.left() != 9 || undone != 0 || !errors.Is(err, idempotent.ErrOutcomeUnknown) {
+				t.Errorf("%d left, undone %d: %v", s.left(), undone, err)
+			}
+		})
+	}
+}
+
+// A step that is known not to have happened, and runs again, may have happened.
+func TestADeclinedStepThatRunsAgainIsUnknownAgain(t *testing.T) {
+	g := newTestGuard(t, persistence.NewMemory(), idempotent.Config{Steps: []string{"charge"}})
+	charged, refunded, n := 0, 0, 0
+	_, err := idempotent.Do(t.Context(), g, "k", func(ctx context.Context) (string, error) {
+		step := func() error {
+			_, err := idempotent.StepAs(ctx, idempotent.StepSpec[string]{Name: "charge", AtMostOnce: true,
+				Compensate: func(context.Context, string) error { refunded++; return nil },
+				Reconcile:  func(context.Context) (string, bool, error) { return "", charged > 0, nil },
+			}, func(context.Context) (string, error) {
+				if n++; n == 1 {
+					return "", idempotent.Permanent(errors.New("card declined"))
+				}
+				charged++
+				return "", errors.New("timeout")
+			})
+			return err
+		}
+		_ = step()
+		_ = step()
+		return "", idempotent.Permanent(errors.New("give up"))
+	})
+	if charged != refunded {
+		t.Errorf("charged %d, refunded %d, %v", charged, refunded, err)
+	}
+}
+
+// A step that is refused when its ending is sent again has not happened, and the decision
+// says so.
+func TestWhatIsDeclinedWhileDecidingIsRecorded(t *testing.T) {
+	s := newShop(t, 0) // out of stock
+	g := newTestGuard(t, s.store, idempotent.Config{Steps: []string{"a", "take"}, StoreTimeout: 300 * time.Millisecond})
+	fail := true
+	call := func() error {
+		_, err := idempotent.Do(t.Context(), g, "k", func(ctx context.Context) (string, error) {
+			_, err := idempotent.StepAs(ctx, idempotent.StepSpec[string]{Name: "a", Compensate: func(context.Context, string) error {
+				if fail {
+					return errBroken
+				}
+				return nil
+			}}, func(context.Context) (string, error) { return "", nil })
+			if err != nil {
+				return "", err
+			}
+			s.db.Inject(dynamolocal.Fault{Operation: "TransactWriteItems", Times: dynamolocal.Always, Do: dynamolocal.Fail("InternalServerError", "lost", 500)})
+			_, err = idempotent.StepAs(ctx, idempotent.StepSpec[string]{Name: "take", AtMostOnce: true, Compensate: func(context.Context, string) error { return nil }},
+				func(ctx context.Context) (string, error) {
+					return "", take(ctx, 1, idempotent.Permanent(errOutOfStock))
+				})
+			s.db.ClearFaults()
+			return "", idempotent.Permanent(err)
+		})
+		return err
+	}
+	first := call()
+	fail = false
+	second := call()
+	t.Logf("first %v\nsecond %v", first, second)
+	if errors.Is(second, idempotent.ErrCompensation) {
+		t.Errorf("stuck for good: %v", second)
+	}
+}
+
+// cancelOnStart ends a context once the start of a step is recorded.
+type cancelOnStart struct {
+	*persistence.Memory
+	cancel func()
+}
+
+func (c *cancelOnStart) Checkpoint(ctx context.Context, l persistence.Lease, step string, output []byte) error {
+	if strings.HasSuffix(step, ":started") {
+		c.cancel()
+	}
+	return c.Memory.Checkpoint(ctx, l, step, output)
+}
+
+func TestAStepThatNeverRanDoesNotBlockUndoing(t *testing.T) {
+	store := &cancelOnStart{Memory: persistence.NewMemory()}
+	g := newTestGuard(t, store, idempotent.Config{Steps: []string{"charge"}})
+	ran := 0
+	for range 2 {
+		_, err := idempotent.Do(t.Context(), g, "k", func(ctx context.Context) (string, error) {
+			ctx, store.cancel = context.WithCancel(ctx) // as an errgroup's
+			_, _ = idempotent.StepAs(ctx, idempotent.StepSpec[string]{Name: "charge", AtMostOnce: true,
+				Compensate: func(context.Context, string) error { return nil },
+			}, func(context.Context) (string, error) { ran++; return "", nil })
+			return "", idempotent.Permanent(errors.New("the other one was declined"))
+		})
+		if errors.Is(err, idempotent.ErrCompensation) {
+			t.Errorf("ran %d: %v", ran, err)
+		}
+	}
+}
+
+// slowComplete gives others time before it completes.
+type slowComplete struct {
+	*persistence.Memory
+	before func()
+}
+
+func (s *slowComplete) Complete(ctx context.Context, l persistence.Lease, o persistence.Outcome) error {
+	s.before()
+	return s.Memory.Complete(ctx, l, o)
+}
+
+// The call is over for a Saga that nobody waits for: it must not undo what is being
+// completed.
+func TestASagaThatOutlivesItsCallUndoesNothing(t *testing.T) {
+	fail, undone := make(chan struct{}), make(chan struct{})
+	over := make(chan error, 1)
+	store := &slowComplete{persistence.NewMemory(), func() {
+		close(fail)
+		select {
+		case <-undone:
+		case <-time.After(time.Second):
+		}
+	}}
+	g := newTestGuard(t, store, idempotent.Config{Steps: []string{"a"}})
+	stepped := make(chan struct{})
+	compensated := 0
+	_, err := idempotent.Do(t.Context(), g, "k", func(ctx context.Context) (string, error) {
+		go func() {
+			_, err := idempotent.Saga(ctx, func(ctx context.Context) (string, error) {
+				_, err := idempotent.StepAs(ctx, idempotent.StepSpec[string]{Name: "a", Compensate: func(context.Context, string) error { compensated++; close(undone); return nil }},
+					func(context.Context) (string, error) { return "", nil })
+				close(stepped)
+				<-fail
+				return "", errors.Join(err, idempotent.Permanent(errBroken))
+			})
+			over <- err
+		}()
+		<-stepped
+		return "ok", nil
+	})
+	<-over
+	if r := store.Records()[0]; err == nil && compensated > 0 {
+		t.Errorf("%s, and undone: %v %q", r.Status, err, r.Steps)
+	}
+}
+
+// The decision lists what was declined; room is kept for that, too.
+func TestManyDeclinedStepsInAFullRecord(t *testing.T) {
+	_, store := newDynamo(t)
+	g := newTestGuard(t, store, idempotent.Config{Steps: []string{"x/", "f/"}})
+	call := func() error {
+		_, err := idempotent.Do(t.Context(), g, "k", func(ctx context.Context) (string, error) {
+			for i := range 60 {
+				_, _ = idempotent.StepAs(ctx, idempotent.StepSpec[string]{Name: fmt.Sprintf("x/%0150d", i), AtMostOnce: true}, func(context.Context) (string, error) { return "", idempotent.Permanent(errBroken) })
+			}
+			for i := range 900 {
+				n := 40 << 10
+				if i > 9 {
+					n = 10
+				}
+				_, err := idempotent.StepAs(ctx, idempotent.StepSpec[string]{Name: fmt.Sprintf("f/%d", i), Compensate: func(context.Context, string) error { return nil }},
+					func(context.Context) (string, error) { return strings.Repeat("a", n), nil })
+				if errors.Is(err, persistence.ErrTooLarge) {
+					t.Log("full at", i)
+					break
+				}
+			}
+			return "", idempotent.Permanent(errors.New("for good"))
+		})
+		return err
+	}
+	err := call()
+	if errors.Is(err, idempotent.ErrCompensation) {
+		s := err.Error()
+		t.Errorf("stuck: …%s", s[max(0, len(s)-200):])
+	}
+}
+
+// flaky is a store whose first checkpoints fail.
+type flaky struct {
+	*persistence.Memory
+	fails int
+}
+
+func (f *flaky) Checkpoint(ctx context.Context, l persistence.Lease, step string, output []byte) error {
+	if f.fails > 0 {
+		f.fails--
+		return &persistence.Fault{Op: "checkpoint", Retryable: true, Err: errBroken}
+	}
+	return f.Memory.Checkpoint(ctx, l, step, output)
+}
+
+// A step has happened, and its checkpoint has failed: it is sent again before the record
+// is given up to others.
+func TestAPendingStepIsRecordedBeforeRelease(t *testing.T) {
+	store := &flaky{persistence.NewMemory(), 1}
+	g := newTestGuard(t, store, idempotent.Config{Steps: []string{"charge"}})
+	charged := 0
+	for range 2 {
+		_, err := idempotent.Do(t.Context(), g, "k", func(ctx context.Context) (string, error) {
+			return idempotent.Step(ctx, "charge", func(context.Context) (string, error) { charged++; return "", nil })
+		})
+		t.Log(err)
+	}
+	if charged != 1 {
+		t.Errorf("charged %d times", charged)
+	}
+}
+
+// Nothing was written, so there is no result.
+func TestAResultThatCameToNothing(t *testing.T) {
+	for name, short := range modes {
+		s := newShop(t, 10)
+		g := newTestGuard(t, s.store, idempotent.Config{StoreTimeout: 300 * time.Millisecond, OnlyEnlists: short})
+		s.db.Inject(dynamolocal.Fault{Operation: "TransactWriteItems", Times: dynamolocal.Always, Do: dynamolocal.Cancel("None", "TransactionConflict")})
+		got, err := idempotent.Do(t.Context(), g, "k", func(ctx context.Context) (string, error) { return "paid", take(ctx, 1, errOutOfStock) })
+		f, _ := errors.AsType[*idempotent.StoreError](err)
+		if f == nil || !f.Executed && got != "" {
+			t.Errorf("%s: %q %v", name, got, err)
+		}
+	}
+}
