@@ -89,7 +89,7 @@ func (s *Store) found(ctx context.Context, read func(context.Context, string) (p
 
 // Complete implements [persistence.Store].
 func (s *Store) Complete(ctx context.Context, l persistence.Lease, o persistence.Outcome) error {
-	sealed, err := s.outcome(ctx, l, o)
+	sealed, err := s.outcome(ctx, l, o, nil)
 	if err != nil {
 		return err
 	}
@@ -98,7 +98,7 @@ func (s *Store) Complete(ctx context.Context, l persistence.Lease, o persistence
 
 // CompleteWith implements [persistence.Transactor].
 func (s *Store) CompleteWith(ctx context.Context, l persistence.Lease, o persistence.Outcome, writes []persistence.Write) error {
-	sealed, err := s.outcome(ctx, l, o)
+	sealed, err := s.outcome(ctx, l, o, writes)
 	if err != nil {
 		return err
 	}
@@ -107,7 +107,7 @@ func (s *Store) CompleteWith(ctx context.Context, l persistence.Lease, o persist
 
 // CompleteAtOnce implements [persistence.Transactor].
 func (s *Store) CompleteAtOnce(ctx context.Context, c persistence.Claim, o persistence.Outcome, writes []persistence.Write) (persistence.Record, error) {
-	sealed, err := s.outcome(ctx, c.Fresh().Lease(), o)
+	sealed, err := s.outcome(ctx, c.Fresh().Lease(), o, writes)
 	if err != nil {
 		return persistence.Record{}, err
 	}
@@ -125,7 +125,7 @@ func (s *Store) CompleteAtOnce(ctx context.Context, c persistence.Claim, o persi
 
 // Checkpoint implements [persistence.Checkpointer].
 func (s *Store) Checkpoint(ctx context.Context, l persistence.Lease, step string, output []byte) error {
-	sealed, err := s.output(ctx, l, step, output)
+	sealed, err := s.output(ctx, l, step, output, nil)
 	if err != nil {
 		return err
 	}
@@ -134,10 +134,7 @@ func (s *Store) Checkpoint(ctx context.Context, l persistence.Lease, step string
 
 // CheckpointWith implements [persistence.Transactor].
 func (s *Store) CheckpointWith(ctx context.Context, l persistence.Lease, step string, output []byte, writes []persistence.Write) error {
-	sealed, err := s.output(ctx, l, step, output)
-	if fault, ok := errors.AsType[*persistence.Fault](err); ok {
-		fault.Unwritten = len(writes) > 0
-	}
+	sealed, err := s.output(ctx, l, step, output, writes)
 	if err != nil {
 		return err
 	}
@@ -149,8 +146,8 @@ func (s *Store) Room(l persistence.Lease) int { return s.Front.Room(s.lease(l)) 
 
 // outcome seals the result of an outcome, unless the store behind refuses it anyway. A
 // result that can't be sealed is one that can't be stored: the effect has happened, and
-// the record has to say so without it.
-func (s *Store) outcome(ctx context.Context, l persistence.Lease, o persistence.Outcome) (persistence.Outcome, error) {
+// the record has to say so without it. The writes are those that would follow.
+func (s *Store) outcome(ctx context.Context, l persistence.Lease, o persistence.Outcome, writes []persistence.Write) (persistence.Outcome, error) {
 	if err := errors.Join(l.Check(), o.Check()); err != nil || o.ResultOmitted {
 		o.Result = nil
 		return o, err
@@ -158,7 +155,7 @@ func (s *Store) outcome(ctx context.Context, l persistence.Lease, o persistence.
 	sealed, err := s.seal(ctx, o.Result, resultOf(l, o.Status))
 	switch {
 	case err != nil && ctx.Err() != nil:
-		return o, &persistence.Fault{Op: "complete", Retryable: true, Err: errors.Join(ctx.Err(), err)}
+		return o, &persistence.Fault{Op: "complete", Retryable: true, Unwritten: len(writes) > 0, Err: errors.Join(ctx.Err(), err)}
 	case err != nil:
 		return o, &unsealedError{err}
 	}
@@ -166,14 +163,14 @@ func (s *Store) outcome(ctx context.Context, l persistence.Lease, o persistence.
 	return o, nil
 }
 
-// output seals the output of a step.
-func (s *Store) output(ctx context.Context, l persistence.Lease, step string, output []byte) ([]byte, error) {
+// output seals the output of a step. The writes are those that would follow.
+func (s *Store) output(ctx context.Context, l persistence.Lease, step string, output []byte, writes []persistence.Write) ([]byte, error) {
 	if err := l.Check(); err != nil {
 		return nil, err
 	}
 	sealed, err := s.seal(ctx, output, outputOf(l.Key, step))
 	if err != nil {
-		return nil, &persistence.Fault{Op: "checkpoint", Retryable: retryable(err), Err: fmt.Errorf("the output of step %q could not be sealed: %w", step, err)}
+		return nil, &persistence.Fault{Op: "checkpoint", Retryable: retryable(err), Unwritten: len(writes) > 0, Err: fmt.Errorf("the output of step %q could not be sealed: %w", step, err)}
 	}
 	return sealed, nil
 }

@@ -286,6 +286,30 @@ func TestAHangingSealerLeavesTimeForTheRecord(t *testing.T) {
 	})
 }
 
+// Where the time is over before a value is sealed, the store behind was not asked, and
+// the writes were not carried out.
+func TestWhatCouldNotBeSealedInTimeIsUnwritten(t *testing.T) {
+	store := front(t, table(t), sealed.NewEnvelope(newService()), sealed.Config{})
+	lease := acquire(t, store, claim("owner"))
+	over, cancel := context.WithCancel(t.Context())
+	cancel()
+	for _, writes := range [][]persistence.Write{nil, {"a write"}} {
+		for name, call := range map[string]func() error{
+			"complete": func() error { return store.CompleteWith(over, lease, completed("paid"), writes) },
+			"complete at once": func() error {
+				_, err := store.CompleteAtOnce(over, claim("owner"), completed("paid"), writes)
+				return err
+			},
+			"checkpoint": func() error { return store.CheckpointWith(over, lease, "charge", nil, writes) },
+		} {
+			fault, ok := errors.AsType[*persistence.Fault](call())
+			if !ok || !fault.Retryable || fault.Unwritten != (len(writes) > 0) {
+				t.Errorf("%s with %d writes: got %+v", name, len(writes), fault)
+			}
+		}
+	}
+}
+
 // What a lease has reserved is there afterwards, although each value grows when sealed.
 func TestTheReserveHoldsForSealedSteps(t *testing.T) {
 	for name, sealer := range sealers(t) {
