@@ -62,14 +62,14 @@ func (s *Store) loadFound(ctx context.Context, read func(context.Context, string
 
 // Complete implements [persistence.Store].
 func (s *Store) Complete(ctx context.Context, l persistence.Lease, o persistence.Outcome) error {
-	return s.store(ctx, "complete", l, o, func(o persistence.Outcome) error {
+	return s.store(ctx, l, o, nil, func(o persistence.Outcome) error {
 		return s.Front.Complete(ctx, l, o)
 	})
 }
 
 // CompleteWith implements [persistence.Transactor].
 func (s *Store) CompleteWith(ctx context.Context, l persistence.Lease, o persistence.Outcome, writes []persistence.Write) error {
-	return s.store(ctx, "complete", l, o, func(o persistence.Outcome) error {
+	return s.store(ctx, l, o, writes, func(o persistence.Outcome) error {
 		return s.Front.CompleteWith(ctx, l, o, writes)
 	})
 }
@@ -78,7 +78,7 @@ func (s *Store) CompleteWith(ctx context.Context, l persistence.Lease, o persist
 func (s *Store) CompleteAtOnce(ctx context.Context, c persistence.Claim, o persistence.Outcome, writes []persistence.Write) (persistence.Record, error) {
 	var r persistence.Record
 	var own bool // the record holds this result, which need not be fetched
-	err := s.store(ctx, "complete", c.Fresh().Lease(), o, func(kept persistence.Outcome) (err error) {
+	err := s.store(ctx, c.Fresh().Lease(), o, writes, func(kept persistence.Outcome) (err error) {
 		r, err = s.Front.CompleteAtOnce(ctx, c, kept, writes)
 		if err == nil && r.Owner != c.Owner {
 			return errOutrun
@@ -101,8 +101,8 @@ func (s *Store) CompleteAtOnce(ctx context.Context, c persistence.Claim, o persi
 var errOutrun = errors.New("overflow: the record is somebody else's")
 
 // store keeps an outcome: as it is where it fits, and otherwise as a reference to a
-// blob that is written first.
-func (s *Store) store(ctx context.Context, op string, l persistence.Lease, o persistence.Outcome, keep func(persistence.Outcome) error) error {
+// blob that is written first. The writes are those that keep carries out with it.
+func (s *Store) store(ctx context.Context, l persistence.Lease, o persistence.Outcome, writes []persistence.Write, keep func(persistence.Outcome) error) error {
 	if err := errors.Join(l.Check(), o.Check()); err != nil || o.ResultOmitted {
 		return keep(o)
 	}
@@ -116,7 +116,7 @@ func (s *Store) store(ctx context.Context, op string, l persistence.Lease, o per
 	}
 	r := referTo(o.Result)
 	name := Name(l.Key, l.Owner, r.digest)
-	if err := s.put(ctx, op, name, o); err != nil {
+	if err := s.put(ctx, name, o, writes); err != nil {
 		return err
 	}
 	o.Result = r.encode()
@@ -137,16 +137,20 @@ func (s *Store) inline(result []byte) bool {
 }
 
 // unused tells whether the record does not refer to the blob, and never will: another
-// owner has it, or the transaction was not carried out. In doubt the blob stays.
+// owner has it, the reference did not fit either, or the transaction was not carried
+// out. In doubt the blob stays.
 func unused(err error) bool {
 	_, refused := errors.AsType[*persistence.RefusedError](err)
-	return refused || errors.Is(err, persistence.ErrLeaseLost) || errors.Is(err, errOutrun)
+	fault, faulty := errors.AsType[*persistence.Fault](err)
+	return refused || faulty && fault.Unwritten ||
+		errors.Is(err, persistence.ErrTooLarge) || errors.Is(err, persistence.ErrInvalid) ||
+		errors.Is(err, persistence.ErrLeaseLost) || errors.Is(err, errOutrun)
 }
 
 // put writes a blob. One that can't be written is a result that can't be stored: the
 // effect has happened, and the record has to say so without it. That takes time, so
-// not all of it is spent here.
-func (s *Store) put(ctx context.Context, op, name string, o persistence.Outcome) error {
+// not all of it is spent here. The writes are those that would follow.
+func (s *Store) put(ctx context.Context, name string, o persistence.Outcome, writes []persistence.Write) error {
 	writing, cancel := s.limit(ctx)
 	defer cancel()
 	err := s.blobs.Put(writing, name, o.Result, o.ExpiresAt)
@@ -154,7 +158,7 @@ func (s *Store) put(ctx context.Context, op, name string, o persistence.Outcome)
 	case err == nil:
 		return nil
 	case ctx.Err() != nil:
-		return &persistence.Fault{Op: op, Retryable: true, Err: errors.Join(ctx.Err(), err)}
+		return &persistence.Fault{Op: "complete", Retryable: true, Unwritten: len(writes) > 0, Err: errors.Join(ctx.Err(), err)}
 	default:
 		return &unwrittenError{err}
 	}

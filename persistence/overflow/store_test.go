@@ -360,6 +360,66 @@ func TestTransactionsKeepLargeResultsToo(t *testing.T) {
 	}
 }
 
+// answering is a store that answers every completion with an envelope in the same way.
+type answering struct {
+	*persistence.Memory
+	with error
+}
+
+func (a answering) Complete(_ context.Context, _ persistence.Lease, o persistence.Outcome) error {
+	if _, _, refers := persistence.OpenEnvelope(o.Result); !refers {
+		return persistence.ErrTooLarge
+	}
+	return a.with
+}
+
+func TestABlobThatNothingRefersToIsRemoved(t *testing.T) {
+	for name, tt := range map[string]struct {
+		answer error
+		left   int
+	}{
+		"its reference does not fit":     {persistence.ErrTooLarge, 0},
+		"the completion is invalid":      {persistence.ErrInvalid, 0},
+		"the lease is lost":              {persistence.ErrLeaseLost, 0},
+		"a write is refused":             {&persistence.RefusedError{Err: errors.New("sold out")}, 0},
+		"the transaction is rolled back": {&persistence.Fault{Op: "complete", Unwritten: true, Err: errors.New("busy")}, 0},
+		"nobody knows":                   {&persistence.Fault{Op: "complete", Err: errors.New("no answer")}, 1},
+		"the record is written":          {nil, 1},
+	} {
+		t.Run(name, func(t *testing.T) {
+			blobs := newShelf()
+			store, _ := front(t, answering{persistence.NewMemory(), tt.answer}, blobs, overflow.Config{})
+			if err := store.Complete(t.Context(), acquire(t, store, claim("owner")), completed(large(1))); err != tt.answer {
+				t.Errorf("got %v", err)
+			}
+			if got := len(blobs.blobs); got != tt.left {
+				t.Errorf("%d blobs are left, want %d", got, tt.left)
+			}
+		})
+	}
+}
+
+// Where the time is over before the blob is written, the store behind was not asked to
+// carry the writes out.
+func TestWritesThatWaitForABlobInVainAreUnwritten(t *testing.T) {
+	store, _ := front(t, table(t), newShelf(), overflow.Config{Inline: 1})
+	lease := acquire(t, store, claim("owner"))
+	over, cancel := context.WithCancel(t.Context())
+	cancel()
+	for _, writes := range [][]persistence.Write{nil, {"a write"}} {
+		_, atOnce := store.CompleteAtOnce(over, claim("owner"), completed([]byte("paid")), writes)
+		for name, err := range map[string]error{
+			"complete":         store.CompleteWith(over, lease, completed([]byte("paid")), writes),
+			"complete at once": atOnce,
+		} {
+			fault, ok := errors.AsType[*persistence.Fault](err)
+			if !ok || !fault.Retryable || fault.Unwritten != (len(writes) > 0) {
+				t.Errorf("%s with %d writes: got %v", name, len(writes), err)
+			}
+		}
+	}
+}
+
 func TestAtOnceTheHolderOfTheRecordAnswers(t *testing.T) {
 	behind := table(t)
 	blobs := newShelf()
