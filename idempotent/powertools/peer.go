@@ -130,8 +130,12 @@ func (p *Peer) checkUnchanged(event value.Value, keyed string) error {
 }
 
 // Key implements [idempotent.Dialect]: the id of a record whose EventKey has selected
-// just this string.
+// just this string. Where the peer has a Validation, the error matches [ErrInexact]: there
+// is no event to validate, and the peer refuses a record without a validation.
 func (p *Peer) Key(selected string) (string, error) {
+	if p.validation != nil {
+		return "", fault("key", value.Inexact("there is a Validation, and a key alone has nothing to validate"))
+	}
 	if selected == "" {
 		return "", fmt.Errorf("powertools: %w: the key is empty", idempotency.ErrMissing)
 	}
