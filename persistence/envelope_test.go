@@ -27,3 +27,29 @@ func TestOtherValuesAreNoEnvelopes(t *testing.T) {
 		}
 	}
 }
+
+// literal is a store that says whether it holds envelopes.
+type literal struct {
+	persistence.Store
+	holds bool
+}
+
+func (l literal) HoldsEnvelopes() bool { return l.holds }
+
+func TestAStoreInFrontHoldsEnvelopesAsTheOneBehindDoes(t *testing.T) {
+	memory := persistence.NewMemory()
+	for _, tt := range []struct {
+		behind persistence.Store
+		want   bool
+	}{
+		{memory, true},
+		{literal{memory, true}, true},
+		{literal{memory, false}, false},
+	} {
+		for _, store := range []persistence.Store{tt.behind, persistence.NewFront(tt.behind), persistence.NewFront(persistence.NewFront(tt.behind))} {
+			if got := persistence.HoldsEnvelopes(store); got != tt.want {
+				t.Errorf("%T before %T: got %t, want %t", store, tt.behind, got, tt.want)
+			}
+		}
+	}
+}

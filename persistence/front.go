@@ -25,6 +25,7 @@ var (
 	_ Checkpointer = Front{}
 	_ Sizer        = Front{}
 	_ Transactor   = Front{}
+	_ Literal      = Front{}
 )
 
 // Unwrap returns the store behind: the abilities are its own.
@@ -76,6 +77,9 @@ func (f Front) Room(l Lease) int {
 	}
 	return math.MaxInt
 }
+
+// HoldsEnvelopes implements [Literal].
+func (f Front) HoldsEnvelopes() bool { return HoldsEnvelopes(f.behind) }
 
 // CompleteWith implements [Transactor].
 func (f Front) CompleteWith(ctx context.Context, l Lease, o Outcome, writes []Write) error {

@@ -18,6 +18,7 @@ var (
 	_ persistence.Store      = (*Store)(nil)
 	_ persistence.Reader     = (*Store)(nil)
 	_ persistence.Transactor = (*Store)(nil)
+	_ persistence.Literal    = (*Store)(nil)
 )
 
 // Store returns a store on the peer's table. The errors are those of
@@ -50,6 +51,10 @@ func (s *Store) Release(ctx context.Context, l persistence.Lease) error {
 func (s *Store) Read(ctx context.Context, key string) (persistence.Record, bool, error) {
 	return s.table.Read(ctx, key)
 }
+
+// HoldsEnvelopes implements [persistence.Literal]: the peer reads results as values, so
+// none is sealed or kept elsewhere.
+func (s *Store) HoldsEnvelopes() bool { return s.table.HoldsEnvelopes() }
 
 // CompleteWith implements [persistence.Transactor]. The writes commit only if the
 // record is still the owner's, whatever the peer has done to it.

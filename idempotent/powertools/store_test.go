@@ -14,6 +14,8 @@ import (
 	"github.com/ikkai-go/idempotency/idempotent/powertools"
 	"github.com/ikkai-go/idempotency/persistence"
 	"github.com/ikkai-go/idempotency/persistence/dynamostore"
+	"github.com/ikkai-go/idempotency/persistence/overflow"
+	"github.com/ikkai-go/idempotency/persistence/sealed"
 )
 
 func newPythonTable(t *testing.T) (*powertools.Peer, table) {
@@ -37,6 +39,62 @@ func TestStepsAreRefusedAtConstruction(t *testing.T) {
 	err = table.store.CheckpointWith(t.Context(), persistence.Lease{Key: "k", Owner: "o"}, "charge", nil, nil)
 	if !errors.Is(err, persistence.ErrInvalid) {
 		t.Errorf("a step beside the guard: %v, want ErrInvalid", err)
+	}
+}
+
+// The peer reads results as values: an envelope would be lost on it.
+func TestAStoreInFrontThatMakesEnvelopesIsRefused(t *testing.T) {
+	peer, b := newPythonTable(t)
+	plain, err := dynamostore.New(b.db.Client(), peer.Table())
+	if err != nil {
+		t.Fatal(err)
+	}
+	aes, err := sealed.NewAES(sealed.Key{ID: "a", Secret: make([]byte, 32)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, store := range map[string]persistence.Store{
+		"the store":                 b.store,
+		"the store behind another":  persistence.NewCached(b.store, persistence.CacheLimits{}),
+		"a dynamostore of the peer": plain,
+	} {
+		if _, err := sealed.New(store, aes, sealed.Config{}); !errors.Is(err, sealed.ErrConfig) {
+			t.Errorf("sealed in front of %s: %v, want ErrConfig", name, err)
+		}
+		if _, err := overflow.New(store, nowhere{}, overflow.Config{}); !errors.Is(err, overflow.ErrConfig) {
+			t.Errorf("overflow in front of %s: %v, want ErrConfig", name, err)
+		}
+	}
+}
+
+// nowhere is a blob store that is not asked.
+type nowhere struct{ overflow.Blobs }
+
+// Powertools refuses a record without a validation where it has one, so a call that
+// could not write one does not run.
+func TestAKeyWithoutAnEventIsRefusedWhereThereIsAValidation(t *testing.T) {
+	for name, newPeer := range map[string]func(powertools.Options) (*powertools.Peer, error){
+		"Python": powertools.Python, "TypeScript": powertools.TypeScript,
+	} {
+		peer, err := newPeer(powertools.Options{KeyPrefix: "p", EventKey: "id", Validation: "amount", Table: dynamostore.Config{Table: "idempotency"}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		b := newTable(t, peer)
+		guard, err := idempotent.New(b.store, peer.Config(idempotent.Config{Operation: "orders"}))
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, err = idempotent.Do(t.Context(), guard, "1", func(context.Context) (string, error) {
+			t.Errorf("%s: it ran", name)
+			return "paid", nil
+		})
+		if !errors.Is(err, powertools.ErrInexact) {
+			t.Errorf("%s: %v, want ErrInexact", name, err)
+		}
+		if items := b.db.Items("idempotency"); len(items) != 0 {
+			t.Errorf("%s: wrote %v", name, items)
+		}
 	}
 }
 

@@ -36,6 +36,7 @@ var (
 	_ persistence.Sizer        = (*Store)(nil)
 	_ persistence.Transactor   = (*Store)(nil)
 	_ persistence.Reader       = (*Store)(nil)
+	_ persistence.Literal      = (*Store)(nil)
 )
 
 // New returns a store on the table that config describes. It joins all faults of

@@ -20,10 +20,14 @@ type Store struct {
 	config Config
 }
 
-// New returns a store in front of another one.
+// New returns a store in front of another one, which must hold envelopes
+// ([persistence.HoldsEnvelopes]). Its errors match [ErrConfig].
 func New(behind persistence.Store, blobs Blobs, config Config) (*Store, error) {
 	if behind == nil || blobs == nil {
 		return nil, fmt.Errorf("%w: it needs a store and blobs", ErrConfig)
+	}
+	if !persistence.HoldsEnvelopes(behind) {
+		return nil, fmt.Errorf("%w: %T has a format of others, which has no place for envelopes", ErrConfig, behind)
 	}
 	config = config.withDefaults()
 	if err := config.check(); err != nil {

@@ -21,10 +21,14 @@ type Store struct {
 	overhead int // of a value in its envelope, in bytes
 }
 
-// New returns a store in front of another one.
+// New returns a store in front of another one, which must hold envelopes
+// ([persistence.HoldsEnvelopes]). Its errors match [ErrConfig].
 func New(behind persistence.Store, sealer Sealer, config Config) (*Store, error) {
 	if behind == nil || sealer == nil {
 		return nil, fmt.Errorf("%w: it needs a store and a sealer", ErrConfig)
+	}
+	if !persistence.HoldsEnvelopes(behind) {
+		return nil, fmt.Errorf("%w: %T has a format of others, which has no place for envelopes", ErrConfig, behind)
 	}
 	config = config.withDefaults()
 	if err := config.check(); err != nil {

@@ -58,6 +58,8 @@ type glass struct {
 
 func (g *glass) see(v ...any) { fmt.Fprintf(&g.seen, "%q\n", v) }
 
+func (g *glass) HoldsEnvelopes() bool { return true }
+
 func (g *glass) Acquire(_ context.Context, c persistence.Claim) (persistence.Record, error) {
 	return c.Fresh(), nil
 }
