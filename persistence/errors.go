@@ -29,11 +29,11 @@ type Fault struct {
 	// was lost.
 	Retryable bool
 	// Unwritten tells that nothing was written of a transaction with writes of the
-	// application ([Transactor]): the store's service has refused it. Nothing of it
-	// will be, either, but for a try that got no answer and is still under way; that
-	// one ends with the owner's next Complete or Release, which also tells where it
-	// came first. False where this is not known, and where there were no such writes.
-	// It speaks of this call only: one before it may have been applied.
+	// application ([Transactor]): it was refused, rolled back, or never asked for.
+	// Nothing of it will be, either, but for a try that got no answer and is still
+	// under way; that one ends with the owner's next Complete or Release, which also
+	// tells where it came first. False where this is not known, and where there were
+	// no such writes. It speaks of this call only: one before it may have been applied.
 	Unwritten bool
 	// Err is the cause.
 	Err error
