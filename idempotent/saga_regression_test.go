@@ -131,7 +131,7 @@ func TestAStepThatNeverRanDoesNotBlockUndoing(t *testing.T) {
 			}, func(context.Context) (string, error) { ran++; return "", nil })
 			return "", idempotent.Permanent(errors.New("the other one was declined"))
 		})
-		if errors.Is(err, idempotent.ErrCompensation) {
+		if errors.Is(err, idempotent.ErrCompensation) || ran > 0 {
 			t.Errorf("ran %d: %v", ran, err)
 		}
 	}
