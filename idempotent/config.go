@@ -58,7 +58,7 @@ type Config struct {
 	// number of callers at once, and its result and its writes commit in one
 	// transaction, if nobody else's have: one request in all. The others get the
 	// result that was committed; also where their own run has failed, which costs a
-	// read. Needs a store that is a [persistence.Transactor] and a
+	// read, and is told by the next try where that read came too early. Needs a store that is a [persistence.Transactor] and a
 	// [persistence.Reader], and excludes Steps. Defaults to false.
 	OnlyEnlists bool
 
