@@ -11,7 +11,9 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/ikkai-go/idempotency/idempotent/powertools/internal/blake2"
+	"golang.org/x/crypto/blake2b"
+	"golang.org/x/crypto/blake2s"
+
 	"github.com/ikkai-go/idempotency/idempotent/powertools/internal/value"
 )
 
@@ -37,12 +39,12 @@ func sum3(of func() *sha3.SHA3) func(string) []byte {
 }
 
 func sumBlake2b(text string) []byte {
-	digest := blake2.SumB([]byte(text))
+	digest := blake2b.Sum512([]byte(text))
 	return digest[:]
 }
 
 func sumBlake2s(text string) []byte {
-	digest := blake2.SumS([]byte(text))
+	digest := blake2s.Sum256([]byte(text))
 	return digest[:]
 }
 
