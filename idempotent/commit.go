@@ -2,6 +2,7 @@ package idempotent
 
 import (
 	"errors"
+	"time"
 
 	"github.com/ikkai-go/idempotency/persistence"
 )
@@ -20,9 +21,24 @@ func unwritten(err error) bool {
 	return refused(err) || errors.Is(err, persistence.ErrTooLarge) || faulty && fault.Unwritten
 }
 
+// outcome is what is recorded of a function's effect at now.
+func (g *Guard) outcome(status persistence.Status, e effect, now time.Time) persistence.Outcome {
+	return persistence.Outcome{
+		Status:        status,
+		Result:        e.result,
+		ResultOmitted: e.omit != nil || status == persistence.StatusCompleted && g.config.Results == OnlyLock,
+		ExpiresAt:     g.expiry(now),
+	}
+}
+
+// notCompleted is the error of a function that has run, and whose record may not say so.
+func notCompleted(key string, result []byte, err error) error {
+	return &StoreError{Op: "complete", Key: key, Executed: true, Result: result, Retryable: persistence.Retryable(err), Err: err}
+}
+
 // uncommitted is the error of a function whose writes are known not to have been
 // carried out: the write's own where one was refused.
-func (g *Guard) uncommitted(key string, err error) error {
+func uncommitted(key string, err error) error {
 	if refused, ok := errors.AsType[*persistence.RefusedError](err); ok {
 		return refused.Err
 	}

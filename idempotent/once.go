@@ -43,17 +43,13 @@ func (g *Guard) callOnce(ctx context.Context, id identity, run body) (answer *re
 	case err == nil:
 		return o.answer(ctx, record, nil)
 	case unwritten(err):
-		return o.fail(ctx, g.uncommitted(id.key, err))
+		return o.fail(ctx, uncommitted(id.key, err))
 	}
 	o.report(ctx, NotStored, err)
 	if g.config.OnStoreFault == FailOpen && len(writes) == 0 {
 		return nil, true, nil
 	}
-	return nil, true, &StoreError{
-		Op: "complete", Key: id.key,
-		Executed: true, Result: o.effect.result,
-		Retryable: persistence.Retryable(err), Err: err,
-	}
+	return nil, true, notCompleted(id.key, o.effect.result, err)
 }
 
 // run runs the function. There is no lease; it has the time that a lease would give,
@@ -104,11 +100,8 @@ func (o *once) commit(ctx context.Context, status persistence.Status, writes []p
 	if !now.Before(o.until) {
 		return persistence.Record{}, &persistence.Fault{Op: "complete", Retryable: true, Unwritten: true, Err: context.DeadlineExceeded}
 	}
-	o.claim.Now, o.claim.LeaseUntil, o.claim.ExpiresAt = now, ceil(now.Add(1), time.Millisecond), o.guard.expiry(now)
-	outcome := persistence.Outcome{Status: status, Result: o.effect.result, ResultOmitted: o.effect.omit != nil, ExpiresAt: o.claim.ExpiresAt}
-	if status == persistence.StatusCompleted && o.guard.config.Results == OnlyLock {
-		outcome.ResultOmitted = true
-	}
+	outcome := o.guard.outcome(status, o.effect, now)
+	o.claim.Now, o.claim.LeaseUntil, o.claim.ExpiresAt = now, ceil(now.Add(1), time.Millisecond), outcome.ExpiresAt
 	settling, cancel := o.guard.settling(ctx)
 	defer cancel()
 	record, err := o.guard.transactor.CompleteAtOnce(settling, o.claim, outcome, writes)

@@ -123,17 +123,13 @@ func (t *tenure) settleResult(ctx context.Context) error {
 	case err == nil:
 		return nil
 	case !t.settled:
-		return t.settleFailure(ctx, t.guard.uncommitted(t.record.Key, err))
+		return t.settleFailure(ctx, uncommitted(t.record.Key, err))
 	case errors.Is(err, persistence.ErrLeaseLost):
 		return &LeaseLostError{Key: t.record.Key, Result: t.effect.result, Err: err}
 	case t.guard.config.OnStoreFault == FailOpen && len(t.enlisted.Close()) == 0:
 		return nil
 	default:
-		return &StoreError{
-			Op: "complete", Key: t.record.Key,
-			Executed: true, Result: t.effect.result,
-			Retryable: persistence.Retryable(err), Err: err,
-		}
+		return notCompleted(t.record.Key, t.effect.result, err)
 	}
 }
 
@@ -143,15 +139,9 @@ func (t *tenure) settleResult(ctx context.Context) error {
 // is not settled.
 func (t *tenure) complete(ctx context.Context, cause error) error {
 	e := t.effect
-	outcome := persistence.Outcome{
-		Status:        cmp.Or(t.status, persistence.StatusCompleted),
-		Result:        e.result,
-		ResultOmitted: e.omit != nil,
-		ExpiresAt:     t.guard.expiry(wallClock()),
-	}
+	outcome := t.guard.outcome(cmp.Or(t.status, persistence.StatusCompleted), e, wallClock())
 	var writes []persistence.Write
 	if outcome.Status == persistence.StatusCompleted {
-		outcome.ResultOmitted = outcome.ResultOmitted || t.guard.config.Results == OnlyLock
 		writes = t.enlisted.Close()
 	}
 	settling, cancel := t.guard.settling(ctx)

@@ -39,7 +39,7 @@ func (g *Guard) commitUnprotected(ctx context.Context, writes []persistence.Writ
 	defer cancel()
 	err := g.transactor.Commit(settling, writes)
 	if err == nil || unwritten(err) {
-		return g.uncommitted("", err)
+		return uncommitted("", err)
 	}
-	return &StoreError{Op: "complete", Executed: true, Retryable: persistence.Retryable(err), Err: err}
+	return notCompleted("", nil, err)
 }

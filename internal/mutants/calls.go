@@ -365,9 +365,9 @@ var callMutants = []mutant{
 	},
 	{
 		name:   "a result that can't be stored is stored empty",
-		file:   "idempotent/tenure.go",
-		old:    "ResultOmitted: e.omit != nil,",
-		new:    "ResultOmitted: false,",
+		file:   "idempotent/commit.go",
+		old:    "ResultOmitted: e.omit != nil || ",
+		new:    "ResultOmitted: ",
 		caught: []test{{"idempotent", "TestReport41APanicAfterTheEffectDoesNotRunItAgain"}},
 	},
 	{

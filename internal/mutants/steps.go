@@ -138,7 +138,7 @@ var stepMutants = []mutant{
 	{
 		name:   "a refused write is taken for a success",
 		file:   "idempotent/tenure.go",
-		old:    "	case !t.settled:\n		return t.settleFailure(ctx, t.guard.uncommitted(t.record.Key, err))\n",
+		old:    "	case !t.settled:\n		return t.settleFailure(ctx, uncommitted(t.record.Key, err))\n",
 		new:    "	case !t.settled:\n		return nil\n",
 		caught: []test{{"idempotent", "TestARefusedWriteFailsTheFunction"}},
 	},
