@@ -258,7 +258,7 @@ func (b *bank) pay(ctx context.Context) (string, error) {
 				return "", false, errors.New("no token to ask with")
 			}
 			b.note("reconcile")
-			time.Sleep(b.finds)
+			time.Sleep(b.finds) // virtual, where it is any time at all
 			return "found", b.happened, b.unknown
 		}
 	}
