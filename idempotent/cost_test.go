@@ -15,13 +15,13 @@ import (
 	"time"
 
 	"github.com/ikkai-go/idempotency/idempotent"
-	"github.com/ikkai-go/idempotency/internal/dynamolocal"
 	"github.com/ikkai-go/idempotency/persistence"
 	"github.com/ikkai-go/idempotency/persistence/dynamostore"
+	"github.com/ikkai-go/idempotency/persistence/dynamostore/dynamotest"
 )
 
 // These tests hold docs/cost.md to what happens: its tables are read, and compared
-// with what dynamolocal counts.
+// with what dynamotest counts.
 
 // costPath is how a call comes to take one of the page's paths.
 type costPath struct {
@@ -97,7 +97,7 @@ var costPaths = map[string]costPath{
 	"take-over with `ReadFirst`":       {before: deadRun, config: idempotent.Config{ReadFirst: true}},
 	"ended lease with `RefuseUnknown`": {before: deadRun, config: idempotent.Config{OnEndedLease: persistence.RefuseUnknown}},
 	"first run, the reply to its PutItem lost": {before: func(l *costLab) {
-		l.db.Inject(dynamolocal.Fault{Operation: "PutItem", Do: dynamolocal.DropReply()})
+		l.db.Inject(dynamotest.Fault{Operation: "PutItem", Do: dynamotest.DropReply()})
 	}},
 	"the end of a run whose lease was lost to one that has finished": {
 		before: func(l *costLab) {
@@ -137,7 +137,7 @@ func deadRun(l *costLab) {
 }
 
 func refusePut(l *costLab) {
-	l.db.Inject(dynamolocal.Fault{Operation: "PutItem", Do: dynamolocal.Fail("AccessDeniedException", "not allowed", http.StatusBadRequest)})
+	l.db.Inject(dynamotest.Fault{Operation: "PutItem", Do: dynamotest.Fail("AccessDeniedException", "not allowed", http.StatusBadRequest)})
 }
 
 // Requests and units of every path, for records around the borders of the units, also

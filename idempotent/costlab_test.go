@@ -17,16 +17,16 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
 	"github.com/ikkai-go/idempotency"
-	"github.com/ikkai-go/idempotency/internal/dynamolocal"
 	"github.com/ikkai-go/idempotency/persistence"
 	"github.com/ikkai-go/idempotency/persistence/dynamostore"
+	"github.com/ikkai-go/idempotency/persistence/dynamostore/dynamotest"
 )
 
 // costLab is a guarded handler in two environments, on a table of its own that
 // holds one record. It is for one story in virtual time.
 type costLab struct {
 	t           *testing.T
-	db          *dynamolocal.DB
+	db          *dynamotest.DB
 	here, there *costEnvironment
 
 	// The sizes of the record's item, in bytes, when it was last in a state, by the
@@ -45,7 +45,7 @@ func newCostLab(t *testing.T, config dynamostore.Config, path costPath, result i
 	t.Helper()
 	// A day on which the times in a record do not end in zeros, which take no room.
 	time.Sleep(time.Until(time.Date(2026, 12, 3, 4, 5, 6, 789_000_000, time.UTC)))
-	l := &costLab{t: t, db: dynamolocal.New(), sizes: make(formula), result: result}
+	l := &costLab{t: t, db: dynamotest.New(), sizes: make(formula), result: result}
 	config.Table = table
 	if err := dynamostore.CreateTable(t.Context(), l.db.Client(), config); err != nil {
 		t.Fatal(err)
@@ -140,14 +140,14 @@ func withEntries(n int) string { return "S" + strconv.Itoa(n) }
 // costRecord is a record on a table of its own, written without a guard.
 type costRecord struct {
 	t     *testing.T
-	db    *dynamolocal.DB
+	db    *dynamotest.DB
 	store *dynamostore.Store
 	claim persistence.Claim
 }
 
 func newCostRecord(t *testing.T, config dynamostore.Config) *costRecord {
 	t.Helper()
-	r := &costRecord{t: t, db: dynamolocal.New()}
+	r := &costRecord{t: t, db: dynamotest.New()}
 	config.Table = table
 	if err := dynamostore.CreateTable(t.Context(), r.db.Client(), config); err != nil {
 		t.Fatal(err)
@@ -196,7 +196,7 @@ func (r *costRecord) finish(steps map[string]string, outcome persistence.Outcome
 
 // tableSize is the size of all items, in bytes. (DynamoDB itself brings that figure up to
 // date every few hours only.)
-func tableSize(t *testing.T, db *dynamolocal.DB) int {
+func tableSize(t *testing.T, db *dynamotest.DB) int {
 	t.Helper()
 	out, err := db.Client().DescribeTable(context.Background(), &dynamodb.DescribeTableInput{TableName: aws.String(table)})
 	if err != nil {
@@ -268,7 +268,7 @@ func (g *gathering) Checkpoint(ctx context.Context, l persistence.Lease, step st
 
 // meter passes requests on to the database, and keeps what they cost.
 type meter struct {
-	db   *dynamolocal.DB
+	db   *dynamotest.DB
 	turn *sync.Mutex // of all environments of a database: whose request was the last
 	look func()      // after every request
 	bill bill
@@ -287,10 +287,10 @@ func (m *meter) RoundTrip(request *http.Request) (*http.Response, error) {
 // bill is what an environment has sent, and what DynamoDB charges for it.
 type bill struct {
 	requests []string // such as "PutItem", or "PutItem ✗" where a condition has failed
-	used     dynamolocal.Capacity
+	used     dynamotest.Capacity
 }
 
-func (b *bill) add(r dynamolocal.Request) {
+func (b *bill) add(r dynamotest.Request) {
 	name := r.Operation
 	if r.Code == "ConditionalCheckFailedException" || r.Code == "TransactionCanceledException" {
 		name += " ✗"

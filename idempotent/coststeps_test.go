@@ -17,8 +17,8 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
 	"github.com/ikkai-go/idempotency/idempotent"
-	"github.com/ikkai-go/idempotency/internal/dynamolocal"
 	"github.com/ikkai-go/idempotency/persistence/dynamostore"
+	"github.com/ikkai-go/idempotency/persistence/dynamostore/dynamotest"
 )
 
 // These tests hold the parts of docs/cost.md about steps and transactions to what
@@ -199,7 +199,7 @@ func occupied(l *costLab) {
 }
 
 func loseTransaction(l *costLab) {
-	l.db.Inject(dynamolocal.Fault{Operation: "TransactWriteItems", Do: dynamolocal.DropReply()})
+	l.db.Inject(dynamotest.Fault{Operation: "TransactWriteItems", Do: dynamotest.DropReply()})
 }
 
 // newStepLab is a cost lab with a table of the application.

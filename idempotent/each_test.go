@@ -21,9 +21,9 @@ import (
 
 	"github.com/ikkai-go/idempotency"
 	"github.com/ikkai-go/idempotency/idempotent"
-	"github.com/ikkai-go/idempotency/internal/dynamolocal"
 	"github.com/ikkai-go/idempotency/persistence"
 	"github.com/ikkai-go/idempotency/persistence/dynamostore"
+	"github.com/ikkai-go/idempotency/persistence/dynamostore/dynamotest"
 )
 
 func TestABatchMayBeKilledAtAnyRequest(t *testing.T) {
@@ -1096,9 +1096,9 @@ func (d *dice) oneIn(n int) bool { return d.roll(n) == 0 }
 
 // newDirect returns an embedded DynamoDB with an idempotency table, and a store on it
 // without a wire.
-func newDirect(t *testing.T) (*dynamolocal.DB, persistence.Store) {
+func newDirect(t *testing.T) (*dynamotest.DB, persistence.Store) {
 	t.Helper()
-	db := dynamolocal.New()
+	db := dynamotest.New()
 	config := dynamostore.Config{Table: table}
 	if err := dynamostore.CreateTable(t.Context(), db.Client(), config); err != nil {
 		t.Fatal(err)
@@ -1127,7 +1127,7 @@ func failedIDs(r idempotent.BatchReport[employee]) (ids []string) {
 }
 
 // operations counts the requests in the log.
-func operations(db *dynamolocal.DB) map[string]int {
+func operations(db *dynamotest.DB) map[string]int {
 	counts := make(map[string]int)
 	for _, r := range db.Requests() {
 		counts[r.Operation]++

@@ -11,8 +11,8 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
 	"github.com/ikkai-go/idempotency/idempotent"
-	"github.com/ikkai-go/idempotency/internal/dynamolocal"
 	"github.com/ikkai-go/idempotency/persistence/dynamostore"
+	"github.com/ikkai-go/idempotency/persistence/dynamostore/dynamotest"
 )
 
 // DynamoDB has said that nothing was written. The record stays locked all the same,
@@ -25,9 +25,9 @@ func TestATransactionThatIsKnownNotToBeAppliedReleasesItsRecord(t *testing.T) {
 	}
 	for name, test := range map[string]struct {
 		enlist func(context.Context) error
-		fault  *dynamolocal.Fault
+		fault  *dynamotest.Fault
 	}{
-		"conflicts":     {func(ctx context.Context) error { return take(ctx, 1, errOutOfStock) }, &dynamolocal.Fault{Operation: "TransactWriteItems", Times: dynamolocal.Always, Do: dynamolocal.Cancel("None", "TransactionConflict")}},
+		"conflicts":     {func(ctx context.Context) error { return take(ctx, 1, errOutOfStock) }, &dynamotest.Fault{Operation: "TransactWriteItems", Times: dynamotest.Always, Do: dynamotest.Cancel("None", "TransactionConflict")}},
 		"missing table": {onMissing, nil},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -109,7 +109,7 @@ func TestAStepWhoseTransactionsReplyIsLostIsUndone(t *testing.T) {
 	g := newTestGuard(t, s.store, idempotent.Config{Steps: []string{"take"}, StoreTimeout: 300 * time.Millisecond})
 	undone := 0
 	_, err := idempotent.Do(t.Context(), g, "k", func(ctx context.Context) (string, error) {
-		s.db.Inject(dynamolocal.Fault{Operation: "TransactWriteItems", Times: dynamolocal.Always, Do: dynamolocal.DropReply()})
+		s.db.Inject(dynamotest.Fault{Operation: "TransactWriteItems", Times: dynamotest.Always, Do: dynamotest.DropReply()})
 		_, err := idempotent.StepAs(ctx, idempotent.StepSpec[string]{Name: "take", Compensate: func(ctx context.Context, _ string) error {
 			undone++
 			return take(ctx, -1, errOutOfStock)
@@ -129,8 +129,8 @@ func TestARefusalOfALaterTryDoesNotMakeAStepUnhappened(t *testing.T) {
 	g := newTestGuard(t, s.store, idempotent.Config{Steps: []string{"take"}, StoreTimeout: 300 * time.Millisecond})
 	runs := 0
 	_, err := idempotent.Do(t.Context(), g, "k", func(ctx context.Context) (string, error) {
-		step := func(effect dynamolocal.Effect) error {
-			s.db.Inject(dynamolocal.Fault{Operation: "TransactWriteItems", Times: dynamolocal.Always, Do: effect})
+		step := func(effect dynamotest.Effect) error {
+			s.db.Inject(dynamotest.Fault{Operation: "TransactWriteItems", Times: dynamotest.Always, Do: effect})
 			defer s.db.ClearFaults()
 			_, err := idempotent.StepAs(ctx, idempotent.StepSpec[string]{
 				Name:       "take",
@@ -138,8 +138,8 @@ func TestARefusalOfALaterTryDoesNotMakeAStepUnhappened(t *testing.T) {
 			}, func(ctx context.Context) (string, error) { runs++; return "", take(ctx, 1, errOutOfStock) })
 			return err
 		}
-		first := step(dynamolocal.DropReply())
-		second := step(dynamolocal.Fail("AccessDeniedException", "not any more", 400))
+		first := step(dynamotest.DropReply())
+		second := step(dynamotest.Fail("AccessDeniedException", "not any more", 400))
 		if !errors.Is(first, idempotent.ErrStore) || !errors.Is(second, idempotent.ErrStore) {
 			t.Errorf("%v, then %v", first, second)
 		}

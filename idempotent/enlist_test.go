@@ -16,15 +16,15 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
 	"github.com/ikkai-go/idempotency/idempotent"
-	"github.com/ikkai-go/idempotency/internal/dynamolocal"
 	"github.com/ikkai-go/idempotency/persistence"
 	"github.com/ikkai-go/idempotency/persistence/dynamostore"
+	"github.com/ikkai-go/idempotency/persistence/dynamostore/dynamotest"
 )
 
 // shop is a table of stock beside the records, in an embedded DynamoDB.
 type shop struct {
 	t     *testing.T
-	db    *dynamolocal.DB
+	db    *dynamotest.DB
 	store *dynamostore.Store
 }
 
@@ -259,7 +259,7 @@ func TestInTheShortFormADuplicateIsAnsweredAlsoWhereItsOwnRunFails(t *testing.T)
 func TestTheShortFormDoesNotStartTooLate(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newShop(t, 3)
-		s.db.Inject(dynamolocal.Fault{Operation: "GetItem", Do: dynamolocal.After(func(dynamolocal.Request) { time.Sleep(time.Hour) })})
+		s.db.Inject(dynamotest.Fault{Operation: "GetItem", Do: dynamotest.After(func(dynamotest.Request) { time.Sleep(time.Hour) })})
 		guard := newTestGuard(t, s.store, idempotent.Config{OnlyEnlists: true, ReadFirst: true, Lease: time.Minute})
 		_, err := idempotent.Do(context.Background(), guard, "k", func(context.Context) (string, error) {
 			t.Error("ran")
@@ -440,7 +440,7 @@ func TestALostReplyDoesNotRepeatEnlistedWrites(t *testing.T) {
 						return "taken", take(ctx, 3, errOutOfStock)
 					})
 				}
-				s.db.Inject(dynamolocal.Fault{Operation: "TransactWriteItems", Times: lost, Do: dynamolocal.DropReply()})
+				s.db.Inject(dynamotest.Fault{Operation: "TransactWriteItems", Times: lost, Do: dynamotest.DropReply()})
 				_, err := call()
 				if failed := err != nil; failed != (lost == 100) || failed && !errors.Is(err, idempotent.ErrStore) {
 					t.Fatal(err)

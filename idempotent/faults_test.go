@@ -10,48 +10,48 @@ import (
 	"time"
 
 	"github.com/ikkai-go/idempotency/idempotent"
-	"github.com/ikkai-go/idempotency/internal/dynamolocal"
 	"github.com/ikkai-go/idempotency/persistence"
+	"github.com/ikkai-go/idempotency/persistence/dynamostore/dynamotest"
 )
 
 // outage is a way in which DynamoDB is not there.
 type outage struct {
-	effect    dynamolocal.Effect
+	effect    dynamotest.Effect
 	retryable bool
 }
 
-func (o outage) strike(db *dynamolocal.DB) {
-	db.Inject(dynamolocal.Fault{Times: dynamolocal.Always, Do: o.effect})
+func (o outage) strike(db *dynamotest.DB) {
+	db.Inject(dynamotest.Fault{Times: dynamotest.Always, Do: o.effect})
 }
 
 var outages = map[string]outage{
-	"network":          {dynamolocal.DropRequest(), true},
-	"access denied":    {dynamolocal.Fail("AccessDeniedException", "not authorized to perform dynamodb:PutItem", http.StatusBadRequest), false},
-	"no such table":    {dynamolocal.Fail("ResourceNotFoundException", "Requested resource not found", http.StatusBadRequest), false},
-	"throttling":       {dynamolocal.Throttle(), true},
-	"conflict":         {dynamolocal.TransactionConflict(), true},
-	"internal failure": {dynamolocal.FailBefore(), true},
-	"lost replies":     {dynamolocal.DropReply(), true},
+	"network":          {dynamotest.DropRequest(), true},
+	"access denied":    {dynamotest.Fail("AccessDeniedException", "not authorized to perform dynamodb:PutItem", http.StatusBadRequest), false},
+	"no such table":    {dynamotest.Fail("ResourceNotFoundException", "Requested resource not found", http.StatusBadRequest), false},
+	"throttling":       {dynamotest.Throttle(), true},
+	"conflict":         {dynamotest.TransactionConflict(), true},
+	"internal failure": {dynamotest.FailBefore(), true},
+	"lost replies":     {dynamotest.DropReply(), true},
 }
 
 // omitItems makes a database answer failed conditions as DAX and older endpoints do.
-func omitItems(db *dynamolocal.DB) {
-	db.Inject(dynamolocal.Fault{Times: dynamolocal.Always, Do: dynamolocal.OmitItem()})
+func omitItems(db *dynamotest.DB) {
+	db.Inject(dynamotest.Fault{Times: dynamotest.Always, Do: dynamotest.OmitItem()})
 }
 
 // Whatever happens to any one request, the function runs once, its caller gets
 // the result, and the next caller gets a replay: nobody is locked out by a write
 // of their own.
 func TestAnyOneRequestMayGoWrong(t *testing.T) {
-	effects := map[string]func() dynamolocal.Effect{
-		"reply dropped":       dynamolocal.DropReply,
-		"request dropped":     dynamolocal.DropRequest,
-		"500 after applying":  dynamolocal.FailAfter,
-		"500 before applying": dynamolocal.FailBefore,
-		"throttled":           dynamolocal.Throttle,
-		"conflict":            dynamolocal.TransactionConflict,
-		"delayed before":      func() dynamolocal.Effect { return dynamolocal.DelayBefore(time.Hour) },
-		"delayed after":       func() dynamolocal.Effect { return dynamolocal.DelayAfter(time.Hour) },
+	effects := map[string]func() dynamotest.Effect{
+		"reply dropped":       dynamotest.DropReply,
+		"request dropped":     dynamotest.DropRequest,
+		"500 after applying":  dynamotest.FailAfter,
+		"500 before applying": dynamotest.FailBefore,
+		"throttled":           dynamotest.Throttle,
+		"conflict":            dynamotest.TransactionConflict,
+		"delayed before":      func() dynamotest.Effect { return dynamotest.DelayBefore(time.Hour) },
+		"delayed after":       func() dynamotest.Effect { return dynamotest.DelayAfter(time.Hour) },
 	}
 	for name, effect := range effects {
 		for _, itemless := range []bool{false, true} {
@@ -62,7 +62,7 @@ func TestAnyOneRequestMayGoWrong(t *testing.T) {
 						if itemless {
 							omitItems(db)
 						}
-						db.Inject(dynamolocal.Fault{Request: index, Do: effect()})
+						db.Inject(dynamotest.Fault{Request: index, Do: effect()})
 						guard := newTestGuard(t, store, idempotent.Config{})
 						runs := 0
 						call := func() (string, error) {
@@ -88,11 +88,11 @@ func TestAnyOneRequestMayGoWrong(t *testing.T) {
 
 // The same while taking over from a dead run, and after a handler's error.
 func TestAnyOneRequestOfATakeOverOrAReleaseMayGoWrong(t *testing.T) {
-	for name, effect := range map[string]func() dynamolocal.Effect{
-		"reply dropped":      dynamolocal.DropReply,
-		"request dropped":    dynamolocal.DropRequest,
-		"500 after applying": dynamolocal.FailAfter,
-		"conflict":           dynamolocal.TransactionConflict,
+	for name, effect := range map[string]func() dynamotest.Effect{
+		"reply dropped":      dynamotest.DropReply,
+		"request dropped":    dynamotest.DropRequest,
+		"500 after applying": dynamotest.FailAfter,
+		"conflict":           dynamotest.TransactionConflict,
 	} {
 		for index := 1; index <= 5; index++ {
 			t.Run(fmt.Sprintf("%s/request %d", name, index), func(t *testing.T) {
@@ -102,7 +102,7 @@ func TestAnyOneRequestOfATakeOverOrAReleaseMayGoWrong(t *testing.T) {
 					die(t, guard, "k", time.Second)
 					time.Sleep(3 * time.Second) // virtual: the lease is over
 					db.ResetLog()
-					db.Inject(dynamolocal.Fault{Request: index, Do: effect()})
+					db.Inject(dynamotest.Fault{Request: index, Do: effect()})
 					runs := 0
 					call := func() (string, error) {
 						return idempotent.Do(within(t, time.Minute), guard, "k", func(context.Context) (string, error) {
@@ -133,7 +133,7 @@ var errTryAgain = errors.New("try again")
 func TestALostAcquireIsGivenUp(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		db, store := newDynamo(t)
-		db.Inject(dynamolocal.Fault{Operation: "PutItem", Times: dynamolocal.Always, Do: dynamolocal.DropReply()})
+		db.Inject(dynamotest.Fault{Operation: "PutItem", Times: dynamotest.Always, Do: dynamotest.DropReply()})
 		guard := newTestGuard(t, store, idempotent.Config{})
 		run := func(context.Context) (string, error) { return "ran", nil }
 		_, err := idempotent.Do(within(t, time.Minute), guard, "k", run)
@@ -152,7 +152,7 @@ func TestALostAcquireIsGivenUp(t *testing.T) {
 func TestAnAcquireThatOutlivesItsCallerIsGivenUp(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		db, store := newDynamo(t)
-		db.Inject(dynamolocal.Fault{Operation: "PutItem", Times: dynamolocal.Always, Do: dynamolocal.DelayAfter(time.Hour)})
+		db.Inject(dynamotest.Fault{Operation: "PutItem", Times: dynamotest.Always, Do: dynamotest.DelayAfter(time.Hour)})
 		guard := newTestGuard(t, store, idempotent.Config{Lease: time.Hour, MinLease: time.Hour})
 		run := func(context.Context) (string, error) { return "ran", nil }
 		if _, err := idempotent.Do(within(t, 3*time.Second), guard, "k", run); !errors.Is(err, idempotent.ErrStore) {
@@ -173,7 +173,7 @@ func TestAResultThatCannotBeRecordedReachesItsCaller(t *testing.T) {
 		t.Run(fmt.Sprint(policy), func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				db, store := newDynamo(t)
-				db.Inject(dynamolocal.Fault{Operation: "UpdateItem", Times: dynamolocal.Always, Do: dynamolocal.DropRequest()})
+				db.Inject(dynamotest.Fault{Operation: "UpdateItem", Times: dynamotest.Always, Do: dynamotest.DropRequest()})
 				var seen eventLog
 				guard := newTestGuard(t, store, idempotent.Config{OnStoreFault: policy, Observe: seen.observe})
 				runs := 0
@@ -212,7 +212,7 @@ func TestAResultThatCannotBeRecordedReachesItsCaller(t *testing.T) {
 func TestAFailedReleaseNeverHidesTheFunctionsError(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		db, store := newDynamo(t)
-		db.Inject(dynamolocal.Fault{Operation: "DeleteItem", Times: dynamolocal.Always, Do: dynamolocal.FailBefore()})
+		db.Inject(dynamotest.Fault{Operation: "DeleteItem", Times: dynamotest.Always, Do: dynamotest.FailBefore()})
 		var seen eventLog
 		guard := newTestGuard(t, store, idempotent.Config{Observe: seen.observe})
 		_, err := idempotent.Do(within(t, time.Minute), guard, "k", func(context.Context) (string, error) { return "", errTryAgain })
@@ -230,8 +230,8 @@ func TestAFailedReleaseNeverHidesTheFunctionsError(t *testing.T) {
 func TestALateDuplicateOfAnAcquireIsBoundedByItsLease(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		db, store := newDynamo(t)
-		var held dynamolocal.Held
-		db.Inject(dynamolocal.Fault{Operation: "PutItem", Do: dynamolocal.ApplyLater(&held)})
+		var held dynamotest.Held
+		db.Inject(dynamotest.Fault{Operation: "PutItem", Do: dynamotest.ApplyLater(&held)})
 		guard := newTestGuard(t, store, idempotent.Config{})
 		runs := 0
 		call := func() error {
@@ -263,8 +263,8 @@ func TestLateDuplicatesOfLaterWritesChangeNothing(t *testing.T) {
 		t.Run(operation, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				db, store := newDynamo(t)
-				var held dynamolocal.Held
-				db.Inject(dynamolocal.Fault{Operation: operation, Do: dynamolocal.ApplyLater(&held)})
+				var held dynamotest.Held
+				db.Inject(dynamotest.Fault{Operation: operation, Do: dynamotest.ApplyLater(&held)})
 				guard := newTestGuard(t, store, idempotent.Config{})
 				runs := 0
 				call := func() (string, error) {

@@ -11,9 +11,9 @@ import (
 
 	"github.com/ikkai-go/idempotency"
 	"github.com/ikkai-go/idempotency/idempotent"
-	"github.com/ikkai-go/idempotency/internal/dynamolocal"
 	"github.com/ikkai-go/idempotency/persistence"
 	"github.com/ikkai-go/idempotency/persistence/dynamostore"
+	"github.com/ikkai-go/idempotency/persistence/dynamostore/dynamotest"
 )
 
 // table is the name of the embedded DynamoDB's table in these tests.
@@ -21,9 +21,9 @@ const table = "idempotency"
 
 // newDynamo returns an embedded DynamoDB with an idempotency table, and a store
 // on it that uses the real SDK client.
-func newDynamo(t testing.TB) (*dynamolocal.DB, *dynamostore.Store) {
+func newDynamo(t testing.TB) (*dynamotest.DB, *dynamostore.Store) {
 	t.Helper()
-	db := dynamolocal.New()
+	db := dynamotest.New()
 	if err := dynamostore.CreateTable(t.Context(), db.Client(), dynamostore.Config{Table: table}); err != nil {
 		t.Fatal(err)
 	}
@@ -32,7 +32,7 @@ func newDynamo(t testing.TB) (*dynamolocal.DB, *dynamostore.Store) {
 }
 
 // newStoreOn returns another environment's store on the same table.
-func newStoreOn(t testing.TB, db *dynamolocal.DB) *dynamostore.Store {
+func newStoreOn(t testing.TB, db *dynamotest.DB) *dynamostore.Store {
 	t.Helper()
 	store, err := dynamostore.New(db.Client(), dynamostore.Config{Table: table})
 	if err != nil {
@@ -49,8 +49,8 @@ func onEveryStore(t *testing.T, story func(*testing.T, persistence.Store)) {
 		_, store := newDynamo(t)
 		story(t, store)
 	})
-	if client, set := dynamolocal.External(); set {
-		t.Run(dynamolocal.EndpointEnv, func(t *testing.T) {
+	if client, set := dynamotest.External(); set {
+		t.Run(dynamotest.EndpointEnv, func(t *testing.T) {
 			config := dynamostore.Config{Table: "idempotency-" + rand.Text()}
 			if err := dynamostore.CreateTable(t.Context(), client, config); err != nil {
 				t.Fatal(err)

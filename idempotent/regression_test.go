@@ -22,23 +22,23 @@ import (
 
 	"github.com/ikkai-go/idempotency"
 	"github.com/ikkai-go/idempotency/idempotent"
-	"github.com/ikkai-go/idempotency/internal/dynamolocal"
 	"github.com/ikkai-go/idempotency/persistence"
+	"github.com/ikkai-go/idempotency/persistence/dynamostore/dynamotest"
 )
 
 // A refusal can follow a try that was applied: its claim must be given up too.
 func TestARefusalAfterALostReplyLocksNobodyOut(t *testing.T) {
-	for name, first := range map[string]dynamolocal.Effect{
-		"reply dropped":      dynamolocal.DropReply(),
-		"500 after applying": dynamolocal.FailAfter(),
-		"reply late":         dynamolocal.DelayAfter(time.Hour),
+	for name, first := range map[string]dynamotest.Effect{
+		"reply dropped":      dynamotest.DropReply(),
+		"500 after applying": dynamotest.FailAfter(),
+		"reply late":         dynamotest.DelayAfter(time.Hour),
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				db, store := newDynamo(t)
 				db.Inject(
-					dynamolocal.Fault{Operation: "PutItem", Do: first},
-					dynamolocal.Fault{Operation: "PutItem", Match: 2, Do: dynamolocal.Fail("ExpiredTokenException", "expired", http.StatusBadRequest)},
+					dynamotest.Fault{Operation: "PutItem", Do: first},
+					dynamotest.Fault{Operation: "PutItem", Match: 2, Do: dynamotest.Fail("ExpiredTokenException", "expired", http.StatusBadRequest)},
 				)
 				guard := newTestGuard(t, store, idempotent.Config{})
 				run := func(context.Context) (string, error) { return "ran", nil }
@@ -245,7 +245,7 @@ func TestAHungStoreLeavesTimeToAct(t *testing.T) {
 		t.Run(fmt.Sprint(policy), func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				db, store := newDynamo(t)
-				db.Inject(dynamolocal.Fault{Times: dynamolocal.Always, Do: dynamolocal.DelayBefore(time.Hour)})
+				db.Inject(dynamotest.Fault{Times: dynamotest.Always, Do: dynamotest.DelayBefore(time.Hour)})
 				guard := newTestGuard(t, store, idempotent.Config{OnStoreFault: policy})
 				started := time.Now()
 				got, err := idempotent.Do(within(t, 3*time.Second), guard, "k", func(context.Context) (string, error) { return "ran", nil })
@@ -442,7 +442,7 @@ func TestAHungLookLeavesTimeForTheClaim(t *testing.T) {
 			t.Run(fmt.Sprint(policy, timeout), func(t *testing.T) {
 				synctest.Test(t, func(t *testing.T) {
 					db, store := newDynamo(t)
-					db.Inject(dynamolocal.Fault{Operation: "GetItem", Times: dynamolocal.Always, Do: dynamolocal.DelayBefore(time.Hour)})
+					db.Inject(dynamotest.Fault{Operation: "GetItem", Times: dynamotest.Always, Do: dynamotest.DelayBefore(time.Hour)})
 					var seen eventLog
 					guard := newTestGuard(t, store, idempotent.Config{ReadFirst: true, OnStoreFault: policy, Observe: seen.observe})
 					for range 2 {

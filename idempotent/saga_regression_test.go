@@ -9,8 +9,8 @@ import (
 	"time"
 
 	"github.com/ikkai-go/idempotency/idempotent"
-	"github.com/ikkai-go/idempotency/internal/dynamolocal"
 	"github.com/ikkai-go/idempotency/persistence"
+	"github.com/ikkai-go/idempotency/persistence/dynamostore/dynamotest"
 )
 
 // Without a record nothing tells whether a transaction whose reply was lost was applied.
@@ -28,7 +28,7 @@ func TestWithoutARecordWritesThatMayHaveArrivedAreNotSentAgain(t *testing.T) {
 					}}, func(ctx context.Context) (string, error) { return "", take(ctx, 1, errOutOfStock) })
 					return err
 				}
-				s.db.Inject(dynamolocal.Fault{Operation: "TransactWriteItems", Times: dynamolocal.Always, Do: dynamolocal.DropReply()})
+				s.db.Inject(dynamotest.Fault{Operation: "TransactWriteItems", Times: dynamotest.Always, Do: dynamotest.DropReply()})
 				err := step()
 				s.db.ClearFaults()
 				if again == "undo" {
@@ -87,7 +87,7 @@ func TestWhatIsDeclinedWhileDecidingIsRecorded(t *testing.T) {
 			if err != nil {
 				return "", err
 			}
-			s.db.Inject(dynamolocal.Fault{Operation: "TransactWriteItems", Times: dynamolocal.Always, Do: dynamolocal.Fail("InternalServerError", "lost", 500)})
+			s.db.Inject(dynamotest.Fault{Operation: "TransactWriteItems", Times: dynamotest.Always, Do: dynamotest.Fail("InternalServerError", "lost", 500)})
 			_, err = idempotent.StepAs(ctx, idempotent.StepSpec[string]{Name: "take", AtMostOnce: true, Compensate: func(context.Context, string) error { return nil }},
 				func(ctx context.Context) (string, error) {
 					return "", take(ctx, 1, idempotent.Permanent(errOutOfStock))
@@ -251,7 +251,7 @@ func TestAResultThatCameToNothing(t *testing.T) {
 	for name, short := range modes {
 		s := newShop(t, 10)
 		g := newTestGuard(t, s.store, idempotent.Config{StoreTimeout: 300 * time.Millisecond, OnlyEnlists: short})
-		s.db.Inject(dynamolocal.Fault{Operation: "TransactWriteItems", Times: dynamolocal.Always, Do: dynamolocal.Cancel("None", "TransactionConflict")})
+		s.db.Inject(dynamotest.Fault{Operation: "TransactWriteItems", Times: dynamotest.Always, Do: dynamotest.Cancel("None", "TransactionConflict")})
 		got, err := idempotent.Do(t.Context(), g, "k", func(ctx context.Context) (string, error) { return "paid", take(ctx, 1, errOutOfStock) })
 		f, _ := errors.AsType[*idempotent.StoreError](err)
 		if f == nil || !f.Executed && got != "" {

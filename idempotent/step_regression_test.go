@@ -16,9 +16,9 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
 	"github.com/ikkai-go/idempotency/idempotent"
-	"github.com/ikkai-go/idempotency/internal/dynamolocal"
 	"github.com/ikkai-go/idempotency/persistence"
 	"github.com/ikkai-go/idempotency/persistence/dynamostore"
+	"github.com/ikkai-go/idempotency/persistence/dynamostore/dynamotest"
 )
 
 // downStore can't be acquired from.
@@ -195,7 +195,7 @@ func TestASwallowedCompensationErrorDoesNotComplete(t *testing.T) {
 	db, store := newDynamo(t)
 	g := newTestGuard(t, store, idempotent.Config{Steps: []string{"reserve"}, StoreTimeout: 200 * time.Millisecond})
 	undone := 0
-	call := func(drop dynamolocal.Effect) (string, error) {
+	call := func(drop dynamotest.Effect) (string, error) {
 		return idempotent.Do(t.Context(), g, "k", func(ctx context.Context) (string, error) {
 			_, err := idempotent.Saga(ctx, func(ctx context.Context) (string, error) {
 				_, err := idempotent.StepAs(ctx, idempotent.StepSpec[string]{Name: "reserve", Compensate: func(context.Context, string) error { undone++; return nil }},
@@ -203,7 +203,7 @@ func TestASwallowedCompensationErrorDoesNotComplete(t *testing.T) {
 				if err != nil {
 					return "", err
 				}
-				db.Inject(dynamolocal.Fault{Operation: "UpdateItem", Times: dynamolocal.Always, Do: drop})
+				db.Inject(dynamotest.Fault{Operation: "UpdateItem", Times: dynamotest.Always, Do: drop})
 				return "", idempotent.Permanent(errBroken)
 			})
 			db.ClearFaults()
@@ -213,7 +213,7 @@ func TestASwallowedCompensationErrorDoesNotComplete(t *testing.T) {
 			return "", err
 		})
 	}
-	out, err := call(dynamolocal.DropRequest())
+	out, err := call(dynamotest.DropRequest())
 	if err == nil && undone == 0 {
 		r, _, _ := store.Read(t.Context(), "payment#"+strings.Repeat("", 0))
 		t.Errorf("completed with %q, undone %d times %v", out, undone, r.Status)
@@ -280,7 +280,7 @@ func TestATriedAgainStepReturnsWhatWasCommitted(t *testing.T) {
 				}}})
 			})
 		}
-		s.db.Inject(dynamolocal.Fault{Operation: "TransactWriteItems", Times: dynamolocal.Always, Do: dynamolocal.DropReply()})
+		s.db.Inject(dynamotest.Fault{Operation: "TransactWriteItems", Times: dynamotest.Always, Do: dynamotest.DropReply()})
 		_, err := reserve()
 		s.db.ClearFaults()
 		if err == nil {
@@ -558,7 +558,7 @@ func TestTheShortFormFailsOpenAsTheLongOne(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			s := newShop(t, 10)
 			g := newTestGuard(t, s.store, idempotent.Config{OnlyEnlists: short, OnStoreFault: idempotent.FailOpen, StoreTimeout: 200 * time.Millisecond})
-			s.db.Inject(dynamolocal.Fault{Operation: "PutItem", Times: dynamolocal.Always, Do: dynamolocal.DropRequest()})
+			s.db.Inject(dynamotest.Fault{Operation: "PutItem", Times: dynamotest.Always, Do: dynamotest.DropRequest()})
 			ran := 0
 			out, err := idempotent.Do(t.Context(), g, "k", func(context.Context) (string, error) { ran++; return "answer", nil })
 			if err != nil || out != "answer" {

@@ -9,22 +9,22 @@ import (
 	"testing"
 
 	"github.com/ikkai-go/idempotency/idempotent"
-	"github.com/ikkai-go/idempotency/internal/dynamolocal"
 	"github.com/ikkai-go/idempotency/persistence"
+	"github.com/ikkai-go/idempotency/persistence/dynamostore/dynamotest"
 )
 
 // Whatever happens to the write of a checkpoint, the step has had its effect: the
 // next attempt runs it again, with the same token, unless the checkpoint is there.
 func TestACheckpointThatFails(t *testing.T) {
 	for name, test := range map[string]struct {
-		effect func() dynamolocal.Effect
+		effect func() dynamotest.Effect
 		times  int
 		kept   bool // although the store did not say so
 		fails  bool
 	}{
-		"one reply is lost":       {dynamolocal.DropReply, 1, true, false},
-		"no reply ever comes":     {dynamolocal.DropReply, dynamolocal.Always, true, true},
-		"no request ever arrives": {dynamolocal.DropRequest, dynamolocal.Always, false, true},
+		"one reply is lost":       {dynamotest.DropReply, 1, true, false},
+		"no reply ever comes":     {dynamotest.DropReply, dynamotest.Always, true, true},
+		"no request ever arrives": {dynamotest.DropRequest, dynamotest.Always, false, true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			db, store := newDynamo(t)
@@ -39,7 +39,7 @@ func TestACheckpointThatFails(t *testing.T) {
 					return did.step(ctx, "b")
 				})
 			}
-			db.Inject(dynamolocal.Fault{Operation: "UpdateItem", Times: test.times, Do: test.effect()})
+			db.Inject(dynamotest.Fault{Operation: "UpdateItem", Times: test.times, Do: test.effect()})
 			_, err := call()
 			db.ClearFaults()
 			if !test.fails {
@@ -73,7 +73,7 @@ func TestACheckpointIsTriedAgainWithoutTheStep(t *testing.T) {
 	guard := newTestGuard(t, store, idempotent.Config{Steps: []string{"a"}})
 	var did diary
 	out, err := idempotent.Do(t.Context(), guard, "k", func(ctx context.Context) (string, error) {
-		db.Inject(dynamolocal.Fault{Operation: "UpdateItem", Times: dynamolocal.Always, Do: dynamolocal.DropRequest()})
+		db.Inject(dynamotest.Fault{Operation: "UpdateItem", Times: dynamotest.Always, Do: dynamotest.DropRequest()})
 		if _, err := did.step(ctx, "a"); !errors.Is(err, idempotent.ErrStore) {
 			t.Error(err)
 		}
@@ -92,7 +92,7 @@ func TestFailOpenGoesOnWithoutACheckpoint(t *testing.T) {
 	guard := newTestGuard(t, store, idempotent.Config{Steps: []string{"a"}, OnStoreFault: idempotent.FailOpen, Observe: events.observe})
 	var did diary
 	out, err := idempotent.Do(t.Context(), guard, "k", func(ctx context.Context) (string, error) {
-		db.Inject(dynamolocal.Fault{Operation: "UpdateItem", Times: dynamolocal.Always, Do: dynamolocal.DropRequest()})
+		db.Inject(dynamotest.Fault{Operation: "UpdateItem", Times: dynamotest.Always, Do: dynamotest.DropRequest()})
 		defer db.ClearFaults()
 		return did.step(ctx, "a")
 	})
@@ -108,7 +108,7 @@ func TestNothingIsUndoneThatCannotBeRecordedFirst(t *testing.T) {
 	db, store := newDynamo(t)
 	tr, _, call := newTrip(t, store)
 	tr.fails["hotel"] = idempotent.Permanent(errSoldOut)
-	db.Inject(dynamolocal.Fault{Operation: "UpdateItem", Match: 2, Times: dynamolocal.Always, Do: dynamolocal.DropRequest()})
+	db.Inject(dynamotest.Fault{Operation: "UpdateItem", Match: 2, Times: dynamotest.Always, Do: dynamotest.DropRequest()})
 	_, err := call()
 	if !errors.Is(err, idempotent.ErrCompensation) || !errors.Is(err, idempotent.ErrStore) || !errors.Is(err, errSoldOut) {
 		t.Fatal(err)

@@ -12,8 +12,8 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
 	"github.com/ikkai-go/idempotency/idempotent"
-	"github.com/ikkai-go/idempotency/internal/dynamolocal"
 	"github.com/ikkai-go/idempotency/persistence/dynamostore"
+	"github.com/ikkai-go/idempotency/persistence/dynamostore/dynamotest"
 )
 
 // A transfer commits with its record: both accounts and the record change, or
@@ -103,12 +103,12 @@ func ExampleConfig_onlyEnlists() {
 // exampleBank is a table of accounts beside the idempotency table, in which alice has
 // 100 and bob nothing.
 type exampleBank struct {
-	db    *dynamolocal.DB
+	db    *dynamotest.DB
 	guard *idempotent.Guard
 }
 
 func openBank(config idempotent.Config) exampleBank {
-	db := dynamolocal.New() // in a function, the client is dynamodb.NewFromConfig(cfg)
+	db := dynamotest.New() // in a function, the client is dynamodb.NewFromConfig(cfg)
 	_, err := db.Client().CreateTable(context.Background(), &dynamodb.CreateTableInput{
 		TableName:            aws.String("accounts"),
 		BillingMode:          types.BillingModePayPerRequest,

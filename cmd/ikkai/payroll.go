@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"github.com/ikkai-go/idempotency/cmd/ikkai/internal/payday"
-	"github.com/ikkai-go/idempotency/internal/dynamolocal"
+	"github.com/ikkai-go/idempotency/persistence/dynamostore/dynamotest"
 )
 
 func runPayroll(ctx context.Context, args []string, stdout, stderr io.Writer) error {
@@ -21,9 +21,9 @@ func runPayroll(ctx context.Context, args []string, stdout, stderr io.Writer) er
 		return err
 	}
 	slog.SetDefault(slog.New(slog.DiscardHandler)) // the guards' log would run into the bar
-	client, kept := dynamolocal.External()
+	client, kept := dynamotest.External()
 	if !kept {
-		client = dynamolocal.New().Client()
+		client = dynamotest.New().Client()
 	}
 	var narrator payday.Narrator = payday.NewLines(stdout)
 	if isTerminal(stdout) {
@@ -36,7 +36,7 @@ func runPayroll(ctx context.Context, args []string, stdout, stderr io.Writer) er
 	case ctx.Err() != nil && kept:
 		return fmt.Errorf("%w; start it again for those who are left", err)
 	case ctx.Err() != nil:
-		return fmt.Errorf("%w; the embedded DynamoDB is gone, and who was paid with it (%s keeps them in another one)", err, dynamolocal.EndpointEnv)
+		return fmt.Errorf("%w; the embedded DynamoDB is gone, and who was paid with it (%s keeps them in another one)", err, dynamotest.EndpointEnv)
 	}
 	return err
 }

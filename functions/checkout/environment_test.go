@@ -11,8 +11,8 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
 	"github.com/ikkai-go/idempotency/functions/internal/ledger"
-	"github.com/ikkai-go/idempotency/internal/dynamolocal"
 	"github.com/ikkai-go/idempotency/internal/lambdatest"
+	"github.com/ikkai-go/idempotency/persistence/dynamostore/dynamotest"
 )
 
 const (
@@ -23,7 +23,7 @@ const (
 )
 
 // newDatabase is one with the stock that functions/README.md tells: 10 cups, 2 pots.
-func newDatabase(t *testing.T) *dynamolocal.DB {
+func newDatabase(t *testing.T) *dynamotest.DB {
 	t.Helper()
 	db := lambdatest.NewDatabase(t, salesTable)
 	shelve(t, db, "cup-white", 10, 4_50)
@@ -32,7 +32,7 @@ func newDatabase(t *testing.T) *dynamolocal.DB {
 }
 
 // shelve puts goods into stock, in place of those that are there.
-func shelve(t *testing.T, db *dynamolocal.DB, sku string, quantity, price int64) {
+func shelve(t *testing.T, db *dynamotest.DB, sku string, quantity, price int64) {
 	t.Helper()
 	version, err := stockOf(db, sku).Number("version")
 	if err != nil {
@@ -49,7 +49,7 @@ func shelve(t *testing.T, db *dynamolocal.DB, sku string, quantity, price int64)
 	}
 }
 
-func stockOf(db *dynamolocal.DB, sku string) ledger.Row {
+func stockOf(db *dynamotest.DB, sku string) ledger.Row {
 	for _, row := range db.Items(salesTable) {
 		if row := ledger.Row(row); row.Text("pk") == "stock#"+sku {
 			return row
@@ -60,12 +60,12 @@ func stockOf(db *dynamolocal.DB, sku string) ledger.Row {
 
 // newEnvironment starts the function as it is deployed, with a provider and a mail
 // service that behave as given.
-func newEnvironment(t *testing.T, db *dynamolocal.DB, provider, mail string) *lambdatest.Environment {
+func newEnvironment(t *testing.T, db *dynamotest.DB, provider, mail string) *lambdatest.Environment {
 	t.Helper()
 	return start(t, db, settings{simulatedProvider: provider, simulatedMail: mail})
 }
 
-func start(t *testing.T, db *dynamolocal.DB, s settings) *lambdatest.Environment {
+func start(t *testing.T, db *dynamotest.DB, s settings) *lambdatest.Environment {
 	t.Helper()
 	s.idempotencyTable, s.salesTable = lambdatest.IdempotencyTable, salesTable
 	return lambdatest.Start(t, db, timeout, func(client *dynamodb.Client) (any, error) { return newFunction(client, s) })
@@ -91,7 +91,7 @@ var (
 	sold   = books{cups: 8, pots: 1, charges: 1, mails: 1, sales: 1}
 )
 
-func booksOf(db *dynamolocal.DB) books {
+func booksOf(db *dynamotest.DB) books {
 	rows := lambdatest.Rows(db, salesTable)
 	b := books{charges: int64(rows["charge"]), mails: int64(rows["mail"]), sales: int64(rows["sale"])}
 	b.cups, _ = stockOf(db, "cup-white").Number("quantity")
@@ -99,7 +99,7 @@ func booksOf(db *dynamolocal.DB) books {
 	return b
 }
 
-func wantBooks(t *testing.T, db *dynamolocal.DB, want books) {
+func wantBooks(t *testing.T, db *dynamotest.DB, want books) {
 	t.Helper()
 	if got := booksOf(db); got != want {
 		t.Errorf("the books say %+v, want %+v", got, want)
@@ -108,7 +108,7 @@ func wantBooks(t *testing.T, db *dynamolocal.DB, want books) {
 
 // wantRecord looks at the only record of the idempotency table, and at its steps; no
 // status means that there is to be none.
-func wantRecord(t *testing.T, db *dynamolocal.DB, status string, steps ...string) {
+func wantRecord(t *testing.T, db *dynamotest.DB, status string, steps ...string) {
 	t.Helper()
 	records := db.Items(lambdatest.IdempotencyTable)
 	switch {
@@ -129,20 +129,20 @@ func wantRecord(t *testing.T, db *dynamolocal.DB, status string, steps ...string
 
 // killAt has the environment die at the request with that index, before it is carried
 // out or right after.
-func killAt(db *dynamolocal.DB, e *lambdatest.Environment, request int, when string) {
-	kill := func(dynamolocal.Request) { e.Kill() }
+func killAt(db *dynamotest.DB, e *lambdatest.Environment, request int, when string) {
+	kill := func(dynamotest.Request) { e.Kill() }
 	if when == "after" {
-		db.Inject(dynamolocal.Fault{Request: request, Do: dynamolocal.After(kill)})
+		db.Inject(dynamotest.Fault{Request: request, Do: dynamotest.After(kill)})
 		return
 	}
 	db.Inject(
-		dynamolocal.Fault{Request: request, Do: dynamolocal.Before(kill)},
-		dynamolocal.Fault{Request: request, Do: dynamolocal.DropRequest()},
+		dynamotest.Fault{Request: request, Do: dynamotest.Before(kill)},
+		dynamotest.Fault{Request: request, Do: dynamotest.DropRequest()},
 	)
 }
 
 // protocol is the requests of one run, shortly.
-func protocol(requests []dynamolocal.Request) []string {
+func protocol(requests []dynamotest.Request) []string {
 	var operations []string
 	for _, r := range requests {
 		operations = append(operations, strings.TrimSuffix(r.Operation, "Item"))

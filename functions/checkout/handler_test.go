@@ -15,8 +15,8 @@ import (
 	"github.com/aws/aws-lambda-go/events"
 
 	"github.com/ikkai-go/idempotency/idempotent"
-	"github.com/ikkai-go/idempotency/internal/dynamolocal"
 	"github.com/ikkai-go/idempotency/internal/lambdatest"
+	"github.com/ikkai-go/idempotency/persistence/dynamostore/dynamotest"
 )
 
 func TestACheckoutThatArrivesTwiceSellsOnce(t *testing.T) {
@@ -200,9 +200,9 @@ func TestAReservationOfWhatHasChangedIsTriedAgain(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				db := newDatabase(t)
 				cups, _ := stockOf(db, "cup-white").Number("quantity")
-				db.Inject(dynamolocal.Fault{
+				db.Inject(dynamotest.Fault{
 					Operation: "TransactWriteItems", Times: c.times,
-					Do: dynamolocal.Before(func(dynamolocal.Request) {
+					Do: dynamotest.Before(func(dynamotest.Request) {
 						if c.times < 4 {
 							cups -= 3
 						}
@@ -224,7 +224,7 @@ func TestTheLastCupIsSoldToOne(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		db := newDatabase(t)
 		// So that all have read before anybody writes.
-		db.Inject(dynamolocal.Fault{Operation: "GetItem", Times: dynamolocal.Always, Do: dynamolocal.DelayAfter(time.Millisecond)})
+		db.Inject(dynamotest.Fault{Operation: "GetItem", Times: dynamotest.Always, Do: dynamotest.DelayAfter(time.Millisecond)})
 		answers := make(map[int]int)
 		var (
 			mu    sync.Mutex
@@ -338,7 +338,7 @@ func TestALostReplyChangesNothing(t *testing.T) {
 			t.Run(fmt.Sprintf("provider %q, request %d", provider, lost), func(t *testing.T) {
 				synctest.Test(t, func(t *testing.T) {
 					db := newDatabase(t)
-					db.Inject(dynamolocal.Fault{Request: lost, Do: dynamolocal.DropReply()})
+					db.Inject(dynamotest.Fault{Request: lost, Do: dynamotest.DropReply()})
 					start(t, db, settings{
 						simulatedProvider: provider, providerIdempotent: "off", mailIdempotent: "off",
 					}).Respond(event(t, "httpapi-checkout"), c.status)
@@ -379,7 +379,7 @@ func TestWithoutDownstreamKeysARunThatDiedHasAnEffectTwice(t *testing.T) {
 
 func TestGoodsThatCannotBeGivenBackYetAreByTheRetry(t *testing.T) {
 	db := newDatabase(t)
-	db.Inject(dynamolocal.Fault{Operation: "TransactWriteItems", Match: 2, Do: dynamolocal.Fail("AccessDeniedException", "no", 400)})
+	db.Inject(dynamotest.Fault{Operation: "TransactWriteItems", Match: 2, Do: dynamotest.Fail("AccessDeniedException", "no", 400)})
 	e := newEnvironment(t, db, "refuse", "")
 	_, err := e.Invoke(event(t, "httpapi-checkout"))
 	if stuck, ok := errors.AsType[*idempotent.CompensationError](err); !ok || !slices.Equal(stuck.Left, []string{"reserve-stock"}) {

@@ -9,8 +9,8 @@ import (
 	"github.com/aws/aws-lambda-go/events"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 
-	"github.com/ikkai-go/idempotency/internal/dynamolocal"
 	"github.com/ikkai-go/idempotency/internal/lambdatest"
+	"github.com/ikkai-go/idempotency/persistence/dynamostore/dynamotest"
 )
 
 const (
@@ -26,13 +26,13 @@ const (
 	garbage = "5d3f6b0a-7a43-4f2e-9e58-2b1f9a1f0c05"
 )
 
-func newDatabase(t *testing.T) *dynamolocal.DB {
+func newDatabase(t *testing.T) *dynamotest.DB {
 	t.Helper()
 	return lambdatest.NewDatabase(t, ordersTable)
 }
 
 // newEnvironment starts the function with a warehouse of the given settings.
-func newEnvironment(t *testing.T, db *dynamolocal.DB, behaviour, keys string) *lambdatest.Environment {
+func newEnvironment(t *testing.T, db *dynamotest.DB, behaviour, keys string) *lambdatest.Environment {
 	t.Helper()
 	return lambdatest.Start(t, db, timeout, func(client *dynamodb.Client) (any, error) {
 		return newFunction(client, settings{
@@ -79,7 +79,7 @@ func wantFailed(t *testing.T, e *lambdatest.Environment, batch []byte, ids ...st
 }
 
 // wantRows counts the rows of the orders table.
-func wantRows(t *testing.T, db *dynamolocal.DB, shipments, orders int) {
+func wantRows(t *testing.T, db *dynamotest.DB, shipments, orders int) {
 	t.Helper()
 	got := lambdatest.Rows(db, ordersTable)
 	if got["shipment"] != shipments || got["order"] != orders {
@@ -88,7 +88,7 @@ func wantRows(t *testing.T, db *dynamolocal.DB, shipments, orders int) {
 }
 
 // wantRecords counts the records of the idempotency table.
-func wantRecords(t *testing.T, db *dynamolocal.DB, completed, failed int) {
+func wantRecords(t *testing.T, db *dynamotest.DB, completed, failed int) {
 	t.Helper()
 	got := lambdatest.Records(db)
 	if got["COMPLETED"] != completed || got["FAILED"] != failed {

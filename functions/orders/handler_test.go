@@ -6,7 +6,7 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/ikkai-go/idempotency/internal/dynamolocal"
+	"github.com/ikkai-go/idempotency/persistence/dynamostore/dynamotest"
 )
 
 func TestAnOrderIsShippedOnce(t *testing.T) {
@@ -180,22 +180,22 @@ func TestAnOrderThatRunsElsewhereComesBack(t *testing.T) {
 func TestARunThatDiedIsRunAgainAndShipsOnce(t *testing.T) {
 	for _, death := range []struct {
 		after     string
-		request   dynamolocal.Fault
+		request   dynamotest.Fault
 		keys      string
 		shipments int
 	}{
-		{"looking for the order", dynamolocal.Fault{Operation: "GetItem", Table: ordersTable}, "", 1},
-		{"the shipment", dynamolocal.Fault{Operation: "PutItem", Table: ordersTable}, "", 1},
-		{"the order", dynamolocal.Fault{Operation: "PutItem", Table: ordersTable, Match: 2}, "", 1},
+		{"looking for the order", dynamotest.Fault{Operation: "GetItem", Table: ordersTable}, "", 1},
+		{"the shipment", dynamotest.Fault{Operation: "PutItem", Table: ordersTable}, "", 1},
+		{"the order", dynamotest.Fault{Operation: "PutItem", Table: ordersTable, Match: 2}, "", 1},
 		// What no record can prevent where the warehouse ignores its key:
-		{"the shipment", dynamolocal.Fault{Operation: "PutItem", Table: ordersTable}, "off", 2},
-		{"the order", dynamolocal.Fault{Operation: "PutItem", Table: ordersTable, Match: 2}, "off", 1},
+		{"the shipment", dynamotest.Fault{Operation: "PutItem", Table: ordersTable}, "off", 2},
+		{"the order", dynamotest.Fault{Operation: "PutItem", Table: ordersTable, Match: 2}, "off", 1},
 	} {
 		t.Run(fmt.Sprintf("after %s, keys %q", death.after, death.keys), func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				db := newDatabase(t)
 				a, b := newEnvironment(t, db, "", death.keys), newEnvironment(t, db, "", death.keys)
-				death.request.Do = dynamolocal.After(func(dynamolocal.Request) { a.Kill() })
+				death.request.Do = dynamotest.After(func(dynamotest.Request) { a.Kill() })
 				db.Inject(death.request)
 				start := time.Now()
 				a.Invoke(event(t, "sqs-orders-resent")) // what it answers reaches nobody
@@ -218,7 +218,7 @@ func TestALostReplyChangesNothing(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				db := newDatabase(t)
 				e := newEnvironment(t, db, "", "off")
-				db.Inject(dynamolocal.Fault{Request: lost, Do: dynamolocal.DropReply()})
+				db.Inject(dynamotest.Fault{Request: lost, Do: dynamotest.DropReply()})
 				wantFailed(t, e, event(t, "sqs-orders-resent"))
 				if got := len(db.Requests()); got != requests+1 {
 					t.Errorf("%d requests, want %d and a repetition", got, requests)

@@ -7,8 +7,8 @@ import (
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 
-	"github.com/ikkai-go/idempotency/internal/dynamolocal"
 	"github.com/ikkai-go/idempotency/internal/lambdatest"
+	"github.com/ikkai-go/idempotency/persistence/dynamostore/dynamotest"
 )
 
 const (
@@ -16,19 +16,19 @@ const (
 	timeout       = 10 * time.Second // as in template.yaml
 )
 
-func newDatabase(t *testing.T) *dynamolocal.DB {
+func newDatabase(t *testing.T) *dynamotest.DB {
 	t.Helper()
 	return lambdatest.NewDatabase(t, paymentsTable)
 }
 
 // newEnvironment starts the function as it is deployed, with a provider of the
 // given settings.
-func newEnvironment(t *testing.T, db *dynamolocal.DB, behaviour, keys string) *lambdatest.Environment {
+func newEnvironment(t *testing.T, db *dynamotest.DB, behaviour, keys string) *lambdatest.Environment {
 	t.Helper()
 	return start(t, db, settings{keyScope: "jwt", simulatedProvider: behaviour, providerIdempotent: keys})
 }
 
-func start(t *testing.T, db *dynamolocal.DB, s settings) *lambdatest.Environment {
+func start(t *testing.T, db *dynamotest.DB, s settings) *lambdatest.Environment {
 	t.Helper()
 	s.idempotencyTable, s.paymentsTable = lambdatest.IdempotencyTable, paymentsTable
 	return lambdatest.Start(t, db, timeout, func(client *dynamodb.Client) (any, error) { return newFunction(client, s) })
@@ -47,7 +47,7 @@ func withBody(t *testing.T, name, body string) []byte {
 }
 
 // wantRows counts the rows of the payments table.
-func wantRows(t *testing.T, db *dynamolocal.DB, charges, payments int) {
+func wantRows(t *testing.T, db *dynamotest.DB, charges, payments int) {
 	t.Helper()
 	got := lambdatest.Rows(db, paymentsTable)
 	if got["charge"] != charges || got["payment"] != payments {
@@ -57,7 +57,7 @@ func wantRows(t *testing.T, db *dynamolocal.DB, charges, payments int) {
 
 // wantRecord looks at the only record of the idempotency table; no status means
 // that there is to be none.
-func wantRecord(t *testing.T, db *dynamolocal.DB, status string) {
+func wantRecord(t *testing.T, db *dynamotest.DB, status string) {
 	t.Helper()
 	want := make(map[string]int)
 	if status != "" {

@@ -8,8 +8,8 @@ import (
 	"time"
 
 	"github.com/ikkai-go/idempotency/functions/internal/ledger"
-	"github.com/ikkai-go/idempotency/internal/dynamolocal"
 	"github.com/ikkai-go/idempotency/internal/lambdatest"
+	"github.com/ikkai-go/idempotency/persistence/dynamostore/dynamotest"
 )
 
 func TestARetryGetsTheFirstResponse(t *testing.T) {
@@ -214,22 +214,22 @@ func TestADeclinedPaymentStaysDeclined(t *testing.T) {
 func TestARunThatDiedIsRunAgainAndPaysOnce(t *testing.T) {
 	for _, death := range []struct {
 		after   string
-		request dynamolocal.Fault
+		request dynamotest.Fault
 		keys    string
 		charges int
 	}{
-		{"looking for the payment", dynamolocal.Fault{Operation: "GetItem", Table: paymentsTable}, "", 1},
-		{"the charge", dynamolocal.Fault{Operation: "PutItem", Table: paymentsTable}, "", 1},
-		{"the payment", dynamolocal.Fault{Operation: "PutItem", Table: paymentsTable, Match: 2}, "", 1},
+		{"looking for the payment", dynamotest.Fault{Operation: "GetItem", Table: paymentsTable}, "", 1},
+		{"the charge", dynamotest.Fault{Operation: "PutItem", Table: paymentsTable}, "", 1},
+		{"the payment", dynamotest.Fault{Operation: "PutItem", Table: paymentsTable, Match: 2}, "", 1},
 		// What no record can prevent where the provider ignores its key:
-		{"the charge", dynamolocal.Fault{Operation: "PutItem", Table: paymentsTable}, "off", 2},
-		{"the payment", dynamolocal.Fault{Operation: "PutItem", Table: paymentsTable, Match: 2}, "off", 1},
+		{"the charge", dynamotest.Fault{Operation: "PutItem", Table: paymentsTable}, "off", 2},
+		{"the payment", dynamotest.Fault{Operation: "PutItem", Table: paymentsTable, Match: 2}, "off", 1},
 	} {
 		t.Run(fmt.Sprintf("after %s, keys %q", death.after, death.keys), func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				db := newDatabase(t)
 				a, b := newEnvironment(t, db, "", death.keys), newEnvironment(t, db, "", death.keys)
-				death.request.Do = dynamolocal.After(func(dynamolocal.Request) { a.Kill() })
+				death.request.Do = dynamotest.After(func(dynamotest.Request) { a.Kill() })
 				db.Inject(death.request)
 				start := time.Now()
 				a.Invoke(event(t, "httpapi-payment")) // what it answers reaches nobody
@@ -275,7 +275,7 @@ func TestALostReplyChangesNothing(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				db := newDatabase(t)
 				e := newEnvironment(t, db, "", "off")
-				db.Inject(dynamolocal.Fault{Request: lost, Do: dynamolocal.DropReply()})
+				db.Inject(dynamotest.Fault{Request: lost, Do: dynamotest.DropReply()})
 				first := e.Respond(event(t, "httpapi-payment"), 201)
 				if got := len(db.Requests()); got != requests+1 {
 					t.Errorf("%d requests, want %d and a repetition", got, requests)
@@ -302,7 +302,7 @@ func TestWithTheGuardsOffEveryRequestPays(t *testing.T) {
 // The guard forgets what a key stood for when a run fails; the provider does not.
 func TestAKeyWhoseFirstTryWasChargedIsNotGoodForAnotherAmount(t *testing.T) {
 	db := newDatabase(t)
-	db.Inject(dynamolocal.Fault{Table: paymentsTable, Operation: "PutItem", Match: 2, Do: dynamolocal.Fail("AccessDeniedException", "no", 400)})
+	db.Inject(dynamotest.Fault{Table: paymentsTable, Operation: "PutItem", Match: 2, Do: dynamotest.Fail("AccessDeniedException", "no", 400)})
 	e := newEnvironment(t, db, "", "")
 	if _, err := e.Invoke(event(t, "httpapi-payment")); err == nil {
 		t.Fatal("the payment was recorded")

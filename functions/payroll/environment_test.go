@@ -10,8 +10,8 @@ import (
 
 	"github.com/ikkai-go/idempotency/functions/internal/ledger"
 	"github.com/ikkai-go/idempotency/functions/payroll/salaries"
-	"github.com/ikkai-go/idempotency/internal/dynamolocal"
 	"github.com/ikkai-go/idempotency/internal/lambdatest"
+	"github.com/ikkai-go/idempotency/persistence/dynamostore/dynamotest"
 )
 
 const (
@@ -20,7 +20,7 @@ const (
 )
 
 // newDatabase is one with that many employees.
-func newDatabase(t *testing.T, employees int) *dynamolocal.DB {
+func newDatabase(t *testing.T, employees int) *dynamotest.DB {
 	t.Helper()
 	db := lambdatest.NewDatabase(t, payrollTable)
 	for n := range employees {
@@ -30,7 +30,7 @@ func newDatabase(t *testing.T, employees int) *dynamolocal.DB {
 }
 
 // employ puts an employee into the table, in place of the one that is there.
-func employ(t *testing.T, db *dynamolocal.DB, id string, salary int64) {
+func employ(t *testing.T, db *dynamotest.DB, id string, salary int64) {
 	t.Helper()
 	err := db.Seed(payrollTable, ledger.Row{
 		"pk":     ledger.Text("employee#" + id),
@@ -44,13 +44,13 @@ func employ(t *testing.T, db *dynamolocal.DB, id string, salary int64) {
 
 // newEnvironment starts the function as it is deployed, with a bank of the given
 // settings.
-func newEnvironment(t *testing.T, db *dynamolocal.DB, behaviour, keys string) *lambdatest.Environment {
+func newEnvironment(t *testing.T, db *dynamotest.DB, behaviour, keys string) *lambdatest.Environment {
 	t.Helper()
 	return newHastyEnvironment(t, db, timeout, behaviour, keys)
 }
 
 // newHastyEnvironment starts it with another time-out.
-func newHastyEnvironment(t *testing.T, db *dynamolocal.DB, timeout time.Duration, behaviour, keys string) *lambdatest.Environment {
+func newHastyEnvironment(t *testing.T, db *dynamotest.DB, timeout time.Duration, behaviour, keys string) *lambdatest.Environment {
 	t.Helper()
 	return lambdatest.Start(t, db, timeout, func(client *dynamodb.Client) (any, error) {
 		return newFunction(client, salaries.Settings{
@@ -78,7 +78,7 @@ func pay(t *testing.T, e *lambdatest.Environment, event []byte) salaries.Summary
 
 // wantPaid wants that many of the employees to have been paid for November, each once,
 // and to have a payslip.
-func wantPaid(t *testing.T, db *dynamolocal.DB, employees int) {
+func wantPaid(t *testing.T, db *dynamotest.DB, employees int) {
 	t.Helper()
 	for employee, transfers := range transfersOf(t, db, "2026-11") {
 		if transfers != 1 {
@@ -90,7 +90,7 @@ func wantPaid(t *testing.T, db *dynamolocal.DB, employees int) {
 	}
 }
 
-func transfersOf(t *testing.T, db *dynamolocal.DB, month string) map[string]int {
+func transfersOf(t *testing.T, db *dynamotest.DB, month string) map[string]int {
 	t.Helper()
 	transfers := make(map[string]int)
 	for _, row := range db.Items(payrollTable) {

@@ -11,8 +11,8 @@ import (
 
 	"github.com/ikkai-go/idempotency/functions/payroll/salaries"
 	"github.com/ikkai-go/idempotency/idempotent"
-	"github.com/ikkai-go/idempotency/internal/dynamolocal"
 	"github.com/ikkai-go/idempotency/internal/lambdatest"
+	"github.com/ikkai-go/idempotency/persistence/dynamostore/dynamotest"
 )
 
 func TestEverybodyIsPaidOnceAMonth(t *testing.T) {
@@ -95,7 +95,7 @@ func TestAPayrollThatIsKilledAnywhereIsFinishedByTheNextStart(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				db := newDatabase(t, employees)
 				a, b := newEnvironment(t, db, "", ""), newEnvironment(t, db, "", "")
-				db.Inject(dynamolocal.Fault{Request: at, Do: dynamolocal.After(func(dynamolocal.Request) { a.Kill() })})
+				db.Inject(dynamotest.Fault{Request: at, Do: dynamotest.After(func(dynamotest.Request) { a.Kill() })})
 				start := time.Now()
 				a.Invoke(november) // what it answers reaches nobody
 				if !a.Killed() {
@@ -155,7 +155,7 @@ func TestARaiseDoesNotPayASecondTime(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		db := newDatabase(t, 1)
 		a, b := newEnvironment(t, db, "", ""), newEnvironment(t, db, "", "")
-		db.Inject(dynamolocal.Fault{Table: payrollTable, Operation: "PutItem", Do: dynamolocal.After(func(dynamolocal.Request) { a.Kill() })})
+		db.Inject(dynamotest.Fault{Table: payrollTable, Operation: "PutItem", Do: dynamotest.After(func(dynamotest.Request) { a.Kill() })})
 		a.Invoke(november)
 		employ(t, db, "e-000", 3100_00)
 		time.Sleep(timeout + time.Minute)
@@ -194,7 +194,7 @@ func TestWithoutDownstreamKeysARunThatDiedPaysTwice(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		db := newDatabase(t, 1)
 		a, b := newEnvironment(t, db, "", "off"), newEnvironment(t, db, "", "off")
-		db.Inject(dynamolocal.Fault{Table: payrollTable, Operation: "PutItem", Do: dynamolocal.After(func(dynamolocal.Request) { a.Kill() })})
+		db.Inject(dynamotest.Fault{Table: payrollTable, Operation: "PutItem", Do: dynamotest.After(func(dynamotest.Request) { a.Kill() })})
 		a.Invoke(november)
 		time.Sleep(timeout + time.Minute)
 		pay(t, b, november)

@@ -6,8 +6,8 @@ import (
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 
-	"github.com/ikkai-go/idempotency/internal/dynamolocal"
 	"github.com/ikkai-go/idempotency/internal/lambdatest"
+	"github.com/ikkai-go/idempotency/persistence/dynamostore/dynamotest"
 )
 
 const (
@@ -15,13 +15,13 @@ const (
 	timeout    = 10 * time.Second // as in template.yaml
 )
 
-func newDatabase(t *testing.T) *dynamolocal.DB {
+func newDatabase(t *testing.T) *dynamotest.DB {
 	t.Helper()
 	return lambdatest.NewDatabase(t, usersTable)
 }
 
 // newEnvironment starts the function with a mail service of the given settings.
-func newEnvironment(t *testing.T, db *dynamolocal.DB, behaviour, keys string) *lambdatest.Environment {
+func newEnvironment(t *testing.T, db *dynamotest.DB, behaviour, keys string) *lambdatest.Environment {
 	t.Helper()
 	return lambdatest.Start(t, db, timeout, func(client *dynamodb.Client) (any, error) {
 		return newFunction(client, settings{
@@ -44,7 +44,7 @@ func request(t *testing.T, key, body string) []byte {
 }
 
 // wantRows counts the rows of the users table.
-func wantRows(t *testing.T, db *dynamolocal.DB, accounts, mails int) {
+func wantRows(t *testing.T, db *dynamotest.DB, accounts, mails int) {
 	t.Helper()
 	got := lambdatest.Rows(db, usersTable)
 	if got["user"] != accounts || got["mail"] != mails {

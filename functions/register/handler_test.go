@@ -8,8 +8,8 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/ikkai-go/idempotency/internal/dynamolocal"
 	"github.com/ikkai-go/idempotency/internal/lambdatest"
+	"github.com/ikkai-go/idempotency/persistence/dynamostore/dynamotest"
 )
 
 const (
@@ -114,20 +114,20 @@ func TestWithTheGuardsOffAMailboxHasOneAccount(t *testing.T) {
 func TestARunThatDiedIsRunAgainAndRegistersOnce(t *testing.T) {
 	for _, death := range []struct {
 		after   string
-		request dynamolocal.Fault
+		request dynamotest.Fault
 		keys    string
 		mails   int
 	}{
-		{"the account", dynamolocal.Fault{Operation: "PutItem", Table: usersTable}, "", 1},
-		{"the mail", dynamolocal.Fault{Operation: "PutItem", Table: usersTable, Match: 2}, "", 1},
+		{"the account", dynamotest.Fault{Operation: "PutItem", Table: usersTable}, "", 1},
+		{"the mail", dynamotest.Fault{Operation: "PutItem", Table: usersTable, Match: 2}, "", 1},
 		// What no record can prevent where the mail service ignores its key:
-		{"the mail", dynamolocal.Fault{Operation: "PutItem", Table: usersTable, Match: 2}, "off", 2},
+		{"the mail", dynamotest.Fault{Operation: "PutItem", Table: usersTable, Match: 2}, "off", 2},
 	} {
 		t.Run(fmt.Sprintf("after %s, keys %q", death.after, death.keys), func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				db := newDatabase(t)
 				a, b := newEnvironment(t, db, "", death.keys), newEnvironment(t, db, "", death.keys)
-				death.request.Do = dynamolocal.After(func(dynamolocal.Request) { a.Kill() })
+				death.request.Do = dynamotest.After(func(dynamotest.Request) { a.Kill() })
 				db.Inject(death.request)
 				start := time.Now()
 				a.Invoke(event(t, "httpapi-registration")) // what it answers reaches nobody
@@ -153,7 +153,7 @@ func TestALostReplyChangesNothing(t *testing.T) {
 		t.Run(fmt.Sprintf("of request %d", lost), func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				db := newDatabase(t)
-				db.Inject(dynamolocal.Fault{Request: lost, Do: dynamolocal.DropReply()})
+				db.Inject(dynamotest.Fault{Request: lost, Do: dynamotest.DropReply()})
 				newEnvironment(t, db, "", "off").Respond(event(t, "httpapi-registration"), 201)
 				if got := len(db.Requests()); got != requests+1 {
 					t.Errorf("%d requests, want %d and a repetition", got, requests)

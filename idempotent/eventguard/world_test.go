@@ -19,10 +19,10 @@ import (
 
 	"github.com/ikkai-go/idempotency/idempotent"
 	"github.com/ikkai-go/idempotency/idempotent/eventguard"
-	"github.com/ikkai-go/idempotency/internal/dynamolocal"
 	"github.com/ikkai-go/idempotency/internal/queuesim"
 	"github.com/ikkai-go/idempotency/persistence"
 	"github.com/ikkai-go/idempotency/persistence/dynamostore"
+	"github.com/ikkai-go/idempotency/persistence/dynamostore/dynamotest"
 )
 
 // worlds is how many random worlds of each kind are played. A seed decides the dice,
@@ -36,7 +36,7 @@ const tableName = "idempotency"
 // handler that fails and panics. Every effect is checked when it happens.
 type world struct {
 	t      *testing.T
-	db     *dynamolocal.DB
+	db     *dynamotest.DB
 	books  *dynamostore.Store // looks at the records undisturbed
 	before func(order) []string
 
@@ -57,7 +57,7 @@ type run struct {
 
 func newWorld(t *testing.T, seed uint64) *world {
 	w := &world{
-		t: t, db: dynamolocal.New(), dice: rand.New(rand.NewPCG(seed, 0)),
+		t: t, db: dynamotest.New(), dice: rand.New(rand.NewPCG(seed, 0)),
 		effects: make(map[string]int), running: make(map[string]run), before: func(order) []string { return nil },
 	}
 	config := dynamostore.Config{Table: tableName}
@@ -69,13 +69,13 @@ func newWorld(t *testing.T, seed uint64) *world {
 		t.Fatal(err)
 	}
 	w.books = books
-	effects := []func() dynamolocal.Effect{
-		dynamolocal.DropRequest, dynamolocal.DropReply, dynamolocal.FailBefore, dynamolocal.FailAfter, dynamolocal.Throttle, dynamolocal.OmitItem,
-		func() dynamolocal.Effect { return dynamolocal.DelayBefore(3 * time.Second) },
-		func() dynamolocal.Effect { return dynamolocal.DelayAfter(3 * time.Second) },
+	effects := []func() dynamotest.Effect{
+		dynamotest.DropRequest, dynamotest.DropReply, dynamotest.FailBefore, dynamotest.FailAfter, dynamotest.Throttle, dynamotest.OmitItem,
+		func() dynamotest.Effect { return dynamotest.DelayBefore(3 * time.Second) },
+		func() dynamotest.Effect { return dynamotest.DelayAfter(3 * time.Second) },
 	}
 	for range 40 {
-		w.db.Inject(dynamolocal.Fault{Match: 1 + w.roll(300), Times: 1 + w.roll(3), Do: effects[w.roll(len(effects))]()})
+		w.db.Inject(dynamotest.Fault{Match: 1 + w.roll(300), Times: 1 + w.roll(3), Do: effects[w.roll(len(effects))]()})
 	}
 	return w
 }

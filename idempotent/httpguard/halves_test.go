@@ -18,9 +18,9 @@ import (
 	"github.com/ikkai-go/idempotency/idempotent"
 	"github.com/ikkai-go/idempotency/idempotent/client"
 	"github.com/ikkai-go/idempotency/idempotent/httpguard"
-	"github.com/ikkai-go/idempotency/internal/dynamolocal"
 	"github.com/ikkai-go/idempotency/persistence"
 	"github.com/ikkai-go/idempotency/persistence/dynamostore"
+	"github.com/ikkai-go/idempotency/persistence/dynamostore/dynamotest"
 )
 
 // What was done and could not be recorded must not be done again by a client that
@@ -65,7 +65,7 @@ func (p inProcess) RoundTrip(r *http.Request) (*http.Response, error) {
 // replies are lost. One run, and every client ends with its answer.
 func TestClientsThatKeepAskingAllGetTheOneAnswer(t *testing.T) {
 	const clients = 20
-	db := dynamolocal.New()
+	db := dynamotest.New()
 	config := dynamostore.Config{Table: "idempotency"}
 	if err := dynamostore.CreateTable(t.Context(), db.Client(), config); err != nil {
 		t.Fatal(err)

@@ -21,9 +21,9 @@ import (
 
 	"github.com/ikkai-go/idempotency/idempotent"
 	"github.com/ikkai-go/idempotency/idempotent/httpguard"
-	"github.com/ikkai-go/idempotency/internal/dynamolocal"
 	"github.com/ikkai-go/idempotency/persistence"
 	"github.com/ikkai-go/idempotency/persistence/dynamostore"
+	"github.com/ikkai-go/idempotency/persistence/dynamostore/dynamotest"
 )
 
 // request is a request in no shape's terms: what a client sends.
@@ -447,9 +447,9 @@ func throughLambdaURL(api *httpguard.API, handle handler) func(context.Context, 
 }
 
 // newDynamo returns a store on an embedded DynamoDB.
-func newDynamo(t testing.TB) (*dynamolocal.DB, *dynamostore.Store) {
+func newDynamo(t testing.TB) (*dynamotest.DB, *dynamostore.Store) {
 	t.Helper()
-	db := dynamolocal.New()
+	db := dynamotest.New()
 	config := dynamostore.Config{Table: "idempotency"}
 	if err := dynamostore.CreateTable(t.Context(), db.Client(), config); err != nil {
 		t.Fatal(err)

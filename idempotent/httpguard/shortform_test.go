@@ -7,13 +7,13 @@ import (
 
 	"github.com/ikkai-go/idempotency/idempotent"
 	"github.com/ikkai-go/idempotency/idempotent/httpguard"
-	"github.com/ikkai-go/idempotency/internal/dynamolocal"
 	"github.com/ikkai-go/idempotency/persistence"
 	"github.com/ikkai-go/idempotency/persistence/dynamostore"
+	"github.com/ikkai-go/idempotency/persistence/dynamostore/dynamotest"
 )
 
 func advfStore(t *testing.T) persistence.Store {
-	db := dynamolocal.New()
+	db := dynamotest.New()
 	c := dynamostore.Config{Table: "idem"}
 	if err := dynamostore.CreateTable(t.Context(), db.Client(), c); err != nil {
 		t.Fatal(err)

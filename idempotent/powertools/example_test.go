@@ -9,8 +9,8 @@ import (
 
 	"github.com/ikkai-go/idempotency/idempotent"
 	"github.com/ikkai-go/idempotency/idempotent/powertools"
-	"github.com/ikkai-go/idempotency/internal/dynamolocal"
 	"github.com/ikkai-go/idempotency/persistence/dynamostore"
+	"github.com/ikkai-go/idempotency/persistence/dynamostore/dynamotest"
 )
 
 // A Python function has completed an order; the Go function that replaces it replays
@@ -28,7 +28,7 @@ func ExamplePython() {
 		fmt.Println(err)
 		return
 	}
-	db := dynamolocal.New()
+	db := dynamotest.New()
 	if err := dynamostore.CreateTable(ctx, db.Client(), peer.Table()); err != nil {
 		fmt.Println(err)
 		return

@@ -6,20 +6,20 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
 	"github.com/ikkai-go/idempotency/idempotent/powertools"
-	"github.com/ikkai-go/idempotency/internal/dynamolocal"
 	"github.com/ikkai-go/idempotency/persistence/dynamostore"
+	"github.com/ikkai-go/idempotency/persistence/dynamostore/dynamotest"
 )
 
 // table is an emulated table of a peer.
 type table struct {
 	t     *testing.T
-	db    *dynamolocal.DB
+	db    *dynamotest.DB
 	store *powertools.Store
 }
 
 func newTable(t *testing.T, peer *powertools.Peer) table {
 	t.Helper()
-	db := dynamolocal.New()
+	db := dynamotest.New()
 	if err := dynamostore.CreateTable(t.Context(), db.Client(), peer.Table()); err != nil {
 		t.Fatal(err)
 	}

@@ -12,9 +12,9 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
-	"github.com/ikkai-go/idempotency/internal/dynamolocal"
 	"github.com/ikkai-go/idempotency/persistence"
 	"github.com/ikkai-go/idempotency/persistence/dynamostore"
+	"github.com/ikkai-go/idempotency/persistence/dynamostore/dynamotest"
 )
 
 // attributes are the names of a record's attributes.
@@ -22,12 +22,12 @@ type attributes struct{ key, status, owner, lease, expiry, result, attempt, step
 
 // dynamoTable is a table of the embedded DynamoDB.
 type dynamoTable struct {
-	db   *dynamolocal.DB
+	db   *dynamotest.DB
 	name attributes
 }
 
 func openDynamo(names attributes) (*dynamoTable, error) {
-	db := dynamolocal.New()
+	db := dynamotest.New()
 	for _, table := range []dynamostore.Config{
 		{Table: tableName, Attributes: dynamostore.Attributes{Key: names.key, ExpireAt: names.expiry}},
 		{Table: ledgerName, Attributes: dynamostore.Attributes{Key: "name"}},
@@ -126,7 +126,7 @@ func plain(stored []byte) []byte {
 // wire carries a process's requests to the table.
 type wire struct {
 	p  *Process
-	db dynamolocal.Direct
+	db dynamotest.Direct
 }
 
 // PutItem implements [dynamostore.API].

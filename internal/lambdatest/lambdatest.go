@@ -25,8 +25,8 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
-	"github.com/ikkai-go/idempotency/internal/dynamolocal"
 	"github.com/ikkai-go/idempotency/persistence/dynamostore"
+	"github.com/ikkai-go/idempotency/persistence/dynamostore/dynamotest"
 )
 
 // IdempotencyTable is the name of the table that all functions share.
@@ -34,9 +34,9 @@ const IdempotencyTable = "idempotency"
 
 // NewDatabase returns a database with the idempotency table and a ledger's table,
 // as in template.yaml.
-func NewDatabase(t *testing.T, ledger string) *dynamolocal.DB {
+func NewDatabase(t *testing.T, ledger string) *dynamotest.DB {
 	t.Helper()
-	db := dynamolocal.New()
+	db := dynamotest.New()
 	client := db.Client()
 	if err := dynamostore.CreateTable(t.Context(), client, dynamostore.Config{Table: IdempotencyTable}); err != nil {
 		t.Fatal(err)
@@ -55,7 +55,7 @@ func NewDatabase(t *testing.T, ledger string) *dynamolocal.DB {
 }
 
 // Rows counts the rows of a ledger's table, by their kind.
-func Rows(db *dynamolocal.DB, ledger string) map[string]int {
+func Rows(db *dynamotest.DB, ledger string) map[string]int {
 	rows := make(map[string]int)
 	for _, row := range db.Items(ledger) {
 		kind, _, _ := strings.Cut(text(row["pk"]), "#")
@@ -65,7 +65,7 @@ func Rows(db *dynamolocal.DB, ledger string) map[string]int {
 }
 
 // Records counts the records of the idempotency table, by their status.
-func Records(db *dynamolocal.DB) map[string]int {
+func Records(db *dynamotest.DB) map[string]int {
 	records := make(map[string]int)
 	for _, record := range db.Items(IdempotencyTable) {
 		records[text(record["status"])]++
@@ -92,7 +92,7 @@ type Environment struct {
 
 // Start starts an environment of the function that wire makes: anything that
 // lambda.Start accepts.
-func Start(t *testing.T, db *dynamolocal.DB, timeout time.Duration, wire func(*dynamodb.Client) (any, error)) *Environment {
+func Start(t *testing.T, db *dynamotest.DB, timeout time.Duration, wire func(*dynamodb.Client) (any, error)) *Environment {
 	t.Helper()
 	c := &cable{db: db}
 	function, err := wire(db.Client(func(o *dynamodb.Options) { o.HTTPClient = &http.Client{Transport: c} }))
@@ -154,7 +154,7 @@ func (e *Environment) Killed() bool { return e.cable.cut.Load() }
 
 // cable connects an environment with the database until it is cut.
 type cable struct {
-	db  *dynamolocal.DB
+	db  *dynamotest.DB
 	cut atomic.Bool
 }
 

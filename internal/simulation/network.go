@@ -7,7 +7,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/ikkai-go/idempotency/internal/dynamolocal"
+	"github.com/ikkai-go/idempotency/persistence/dynamostore/dynamotest"
 )
 
 // network is the way from the processes to DynamoDB and back.
@@ -22,7 +22,7 @@ func (n network) RoundTrip(r *http.Request) (*http.Response, error) {
 		return nil, err
 	}
 	w.count(requests)
-	var held dynamolocal.Held
+	var held dynamotest.Held
 	effect, faulty := i.fault(operation, &held)
 	// Nobody else runs between here and the request's arrival: the plan is this
 	// request's own. The audit comes before any delay of the reply.
@@ -31,15 +31,15 @@ func (n network) RoundTrip(r *http.Request) (*http.Response, error) {
 		w.db.ForgetTokens()
 	}
 	applied := false
-	w.db.Inject(dynamolocal.Fault{Do: dynamolocal.After(func(r dynamolocal.Request) {
+	w.db.Inject(dynamotest.Fault{Do: dynamotest.After(func(r dynamotest.Request) {
 		applied = r.Applied
 		w.audit(i)
 	})})
 	if w.bare {
-		w.db.Inject(dynamolocal.Fault{Do: dynamolocal.OmitItem()})
+		w.db.Inject(dynamotest.Fault{Do: dynamotest.OmitItem()})
 	}
 	if faulty {
-		w.db.Inject(dynamolocal.Fault{Do: effect})
+		w.db.Inject(dynamotest.Fault{Do: effect})
 	}
 	response, err := w.db.RoundTrip(r)
 	w.say(i.name, "%s: %s", operation, describe(response, err, effect))
@@ -63,29 +63,29 @@ func (n network) RoundTrip(r *http.Request) (*http.Response, error) {
 }
 
 // fault draws what goes wrong with a request, if anything does.
-func (i *invocation) fault(operation string, held *dynamolocal.Held) (dynamolocal.Effect, bool) {
+func (i *invocation) fault(operation string, held *dynamotest.Held) (dynamotest.Effect, bool) {
 	w := i.world
 	if !w.unlucky(i.dice, w.faults) {
-		return dynamolocal.Effect{}, false
+		return dynamotest.Effect{}, false
 	}
 	delay := func() time.Duration { return w.distinct(between(i.dice, 100*time.Millisecond, 4*time.Second)) }
-	effects := []func() dynamolocal.Effect{
-		dynamolocal.DropRequest,
-		dynamolocal.DropReply,
-		dynamolocal.FailBefore,
-		dynamolocal.FailAfter,
-		dynamolocal.Throttle,
-		dynamolocal.TransactionConflict,
-		dynamolocal.OmitItem,
-		func() dynamolocal.Effect { return dynamolocal.DelayBefore(delay()) },
-		func() dynamolocal.Effect { return dynamolocal.DelayAfter(delay()) },
-		func() dynamolocal.Effect { return dynamolocal.ApplyLater(held) },
+	effects := []func() dynamotest.Effect{
+		dynamotest.DropRequest,
+		dynamotest.DropReply,
+		dynamotest.FailBefore,
+		dynamotest.FailAfter,
+		dynamotest.Throttle,
+		dynamotest.TransactionConflict,
+		dynamotest.OmitItem,
+		func() dynamotest.Effect { return dynamotest.DelayBefore(delay()) },
+		func() dynamotest.Effect { return dynamotest.DelayAfter(delay()) },
+		func() dynamotest.Effect { return dynamotest.ApplyLater(held) },
 	}
 	if operation == transaction {
-		effects = append(effects, dynamolocal.OmitReasons,
-			func() dynamolocal.Effect { return dynamolocal.Cancel() },
-			func() dynamolocal.Effect {
-				return dynamolocal.Fail("TransactionInProgressException", "", http.StatusBadRequest)
+		effects = append(effects, dynamotest.OmitReasons,
+			func() dynamotest.Effect { return dynamotest.Cancel() },
+			func() dynamotest.Effect {
+				return dynamotest.Fail("TransactionInProgressException", "", http.StatusBadRequest)
 			})
 	}
 	drawn := pick(i.dice, effects...)()
@@ -97,7 +97,7 @@ func (i *invocation) fault(operation string, held *dynamolocal.Held) (dynamoloca
 const transaction = "TransactWriteItems"
 
 // later lets a request that is held back arrive at last, as late as it likes.
-func (w *world) later(i *invocation, operation string, held *dynamolocal.Held) {
+func (w *world) later(i *invocation, operation string, held *dynamotest.Held) {
 	after := between(i.dice, time.Millisecond, 20*time.Second)
 	w.ended.Go(func() {
 		w.sleep(after)
@@ -115,7 +115,7 @@ func latency(dice *rand.Rand) time.Duration {
 	return between(dice, 500*time.Microsecond, 10*time.Millisecond)
 }
 
-func describe(response *http.Response, err error, effect dynamolocal.Effect) string {
+func describe(response *http.Response, err error, effect dynamotest.Effect) string {
 	what := fmt.Sprint(err)
 	if err == nil {
 		what = response.Status

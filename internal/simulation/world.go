@@ -8,8 +8,8 @@ import (
 	"time"
 
 	"github.com/ikkai-go/idempotency"
-	"github.com/ikkai-go/idempotency/internal/dynamolocal"
 	"github.com/ikkai-go/idempotency/persistence/dynamostore"
+	"github.com/ikkai-go/idempotency/persistence/dynamostore/dynamotest"
 )
 
 // world is what everybody in a simulation shares.
@@ -17,7 +17,7 @@ type world struct {
 	scenario
 	flaw  Flaw
 	start time.Time
-	db    *dynamolocal.DB
+	db    *dynamotest.DB
 	table *dynamostore.Store // past the wire, for the audit
 	ended sync.WaitGroup     // everybody but the clients
 
@@ -39,7 +39,7 @@ func newWorld(s scenario, f Flaw) (*world, error) {
 		scenario: s,
 		flaw:     f,
 		start:    time.Now(),
-		db:       dynamolocal.New(),
+		db:       dynamotest.New(),
 		wakes:    make(map[time.Time]bool),
 		counts:   make(Counts),
 		ledger:   newLedger(),

@@ -22,9 +22,9 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
-	"github.com/ikkai-go/idempotency/internal/dynamolocal"
 	"github.com/ikkai-go/idempotency/persistence"
 	"github.com/ikkai-go/idempotency/persistence/dynamostore"
+	"github.com/ikkai-go/idempotency/persistence/dynamostore/dynamotest"
 	"github.com/ikkai-go/idempotency/persistence/storetest"
 )
 
@@ -64,8 +64,8 @@ func TestTheContractIsKeptWithCompressedResults(t *testing.T) {
 			})
 		})
 	}
-	if client, set := dynamolocal.External(); set {
-		t.Run(dynamolocal.EndpointEnv, func(t *testing.T) {
+	if client, set := dynamotest.External(); set {
+		t.Run(dynamotest.EndpointEnv, func(t *testing.T) {
 			config := dynamostore.Config{Table: "idempotency-" + cryptorand.Text(), Compress: true}
 			storetest.Run(t, func(t *testing.T) persistence.Store { return bulky{newTable(t, client, config)} })
 		})
@@ -73,7 +73,7 @@ func TestTheContractIsKeptWithCompressedResults(t *testing.T) {
 }
 
 // finish completes a new record and returns its item.
-func finish(t testing.TB, db *dynamolocal.DB, store planter, result []byte) (attributes, error) {
+func finish(t testing.TB, db *dynamotest.DB, store planter, result []byte) (attributes, error) {
 	t.Helper()
 	r, err := store.Acquire(t.Context(), claim("first"))
 	if err != nil {

@@ -4,9 +4,9 @@ import (
 	"crypto/rand"
 	"testing"
 
-	"github.com/ikkai-go/idempotency/internal/dynamolocal"
 	"github.com/ikkai-go/idempotency/persistence"
 	"github.com/ikkai-go/idempotency/persistence/dynamostore"
+	"github.com/ikkai-go/idempotency/persistence/dynamostore/dynamotest"
 	"github.com/ikkai-go/idempotency/persistence/storetest"
 )
 
@@ -25,7 +25,7 @@ func composite() dynamostore.Config {
 
 // The store keeps the contract, whatever the table and the endpoint look like.
 func TestTheContractIsKept(t *testing.T) {
-	embedded := func(config dynamostore.Config, faults ...dynamolocal.Fault) func(*testing.T) persistence.Store {
+	embedded := func(config dynamostore.Config, faults ...dynamotest.Fault) func(*testing.T) persistence.Store {
 		return func(t *testing.T) persistence.Store {
 			db, store := newStoreWith(t, config)
 			db.Inject(faults...)
@@ -36,15 +36,15 @@ func TestTheContractIsKept(t *testing.T) {
 	t.Run("reserved words", func(t *testing.T) { storetest.Run(t, embedded(dynamostore.Config{Attributes: reserved})) })
 	t.Run("composite table", func(t *testing.T) { storetest.Run(t, embedded(composite())) })
 	t.Run("no items with failed conditions", func(t *testing.T) {
-		storetest.Run(t, embedded(dynamostore.Config{}, dynamolocal.Fault{Times: dynamolocal.Always, Do: dynamolocal.OmitItem()}))
+		storetest.Run(t, embedded(dynamostore.Config{}, dynamotest.Fault{Times: dynamotest.Always, Do: dynamotest.OmitItem()}))
 	})
-	if client, set := dynamolocal.External(); set {
+	if client, set := dynamotest.External(); set {
 		external := func(config dynamostore.Config) func(*testing.T) persistence.Store {
 			config.Table = "idempotency-" + rand.Text()
 			return func(t *testing.T) persistence.Store { return newTable(t, client, config) }
 		}
-		t.Run(dynamolocal.EndpointEnv, func(t *testing.T) { storetest.Run(t, external(dynamostore.Config{})) })
-		t.Run(dynamolocal.EndpointEnv+" composite", func(t *testing.T) { storetest.Run(t, external(composite())) })
+		t.Run(dynamotest.EndpointEnv, func(t *testing.T) { storetest.Run(t, external(dynamostore.Config{})) })
+		t.Run(dynamotest.EndpointEnv+" composite", func(t *testing.T) { storetest.Run(t, external(composite())) })
 	}
 }
 
@@ -60,7 +60,7 @@ func TestTheContractIsKeptWithLostReplies(t *testing.T) {
 		t.Run(rule.Name, func(t *testing.T) {
 			db, store := newStore(t)
 			for request := 2; request < 2000; request += 2 {
-				db.Inject(dynamolocal.Fault{Request: request, Do: dynamolocal.FailAfter()})
+				db.Inject(dynamotest.Fault{Request: request, Do: dynamotest.FailAfter()})
 			}
 			if err := rule.Check(t.Context(), store); err != nil {
 				t.Errorf("%s\nThe store does otherwise: %v", rule.Doc, err)

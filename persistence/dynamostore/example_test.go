@@ -9,14 +9,14 @@ import (
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
-	"github.com/ikkai-go/idempotency/internal/dynamolocal"
 	"github.com/ikkai-go/idempotency/persistence"
 	"github.com/ikkai-go/idempotency/persistence/dynamostore"
+	"github.com/ikkai-go/idempotency/persistence/dynamostore/dynamotest"
 )
 
 // In a function, client is dynamodb.NewFromConfig(cfg).
 func ExampleNew() {
-	client := dynamolocal.New().Client()
+	client := dynamotest.New().Client()
 	ctx := context.Background()
 	if err := dynamostore.CreateTable(ctx, client, dynamostore.Config{Table: "idempotency"}); err != nil {
 		panic(err)
@@ -36,7 +36,7 @@ func ExampleNew() {
 
 // Outside a guarded call, writes are applied all together or not at all.
 func ExampleApply() {
-	client := dynamolocal.New().Client()
+	client := dynamotest.New().Client()
 	ctx := context.Background()
 	if err := dynamostore.CreateTable(ctx, client, dynamostore.Config{Table: "accounts", Attributes: dynamostore.Attributes{Key: "id"}}); err != nil {
 		panic(err)
@@ -75,7 +75,7 @@ func ExampleConfig() {
 		PartitionValue: "shop",
 		Attributes:     dynamostore.Attributes{Key: "pk", SortKey: "sk", ExpireAt: "ttl"},
 	}
-	client := dynamolocal.New().Client()
+	client := dynamotest.New().Client()
 	fmt.Println(dynamostore.CreateTable(context.Background(), client, config))
 	_, err := dynamostore.New(client, config)
 	fmt.Println(err)
@@ -86,7 +86,7 @@ func ExampleConfig() {
 
 // CreateTable may be called at every start of a local run.
 func ExampleCreateTable() {
-	client := dynamolocal.New().Client()
+	client := dynamotest.New().Client()
 	for range 2 {
 		fmt.Println(dynamostore.CreateTable(context.Background(), client, dynamostore.Config{Table: "idempotency"}))
 	}

@@ -11,9 +11,9 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 
-	"github.com/ikkai-go/idempotency/internal/dynamolocal"
 	"github.com/ikkai-go/idempotency/persistence"
 	"github.com/ikkai-go/idempotency/persistence/dynamostore"
+	"github.com/ikkai-go/idempotency/persistence/dynamostore/dynamotest"
 )
 
 var errNoNumber = errors.New("no number")
@@ -40,7 +40,7 @@ func numbers() *dynamostore.Format {
 	}
 }
 
-func formatted(t *testing.T) (*dynamolocal.DB, planter) {
+func formatted(t *testing.T) (*dynamotest.DB, planter) {
 	t.Helper()
 	return newStoreWith(t, dynamostore.Config{Format: numbers()})
 }
@@ -75,7 +75,7 @@ func TestAFormatSaysHowRecordsAreWritten(t *testing.T) {
 	}
 }
 
-func compareItems(t *testing.T, want attributes, db *dynamolocal.DB) {
+func compareItems(t *testing.T, want attributes, db *dynamotest.DB) {
 	t.Helper()
 	if diff := cmp.Diff([]attributes{want}, db.Items("idempotency"), cmpopts.IgnoreUnexported(
 		types.AttributeValueMemberS{}, types.AttributeValueMemberN{})); diff != "" {
@@ -115,13 +115,13 @@ func TestAnOwnerRecognisesWhatItHasFinishedItself(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	db.Inject(dynamolocal.Fault{Operation: "UpdateItem", Do: dynamolocal.DropReply(), Times: 1})
+	db.Inject(dynamotest.Fault{Operation: "UpdateItem", Do: dynamotest.DropReply(), Times: 1})
 	if err := store.Complete(t.Context(), record.Lease(), numbered("7")); err != nil {
 		t.Errorf("completed with %v", err)
 	}
 	c := claim("at once")
 	c.Key = "payment#2"
-	db.Inject(dynamolocal.Fault{Operation: "PutItem", Do: dynamolocal.DropReply(), Times: 1})
+	db.Inject(dynamotest.Fault{Operation: "PutItem", Do: dynamotest.DropReply(), Times: 1})
 	if record, err := store.CompleteAtOnce(t.Context(), c, numbered("7"), nil); err != nil || record.Owner != c.Owner {
 		t.Errorf("completed at once: %+v, %v", record, err)
 	}
@@ -180,7 +180,7 @@ func TestAFormatIsChecked(t *testing.T) {
 	} {
 		config := dynamostore.Config{Table: "idempotency", Format: numbers()}
 		change(&config)
-		if _, err := dynamostore.New(dynamolocal.New().Client(), config); !errors.Is(err, dynamostore.ErrConfig) {
+		if _, err := dynamostore.New(dynamotest.New().Client(), config); !errors.Is(err, dynamostore.ErrConfig) {
 			t.Errorf("%s: %v, want ErrConfig", name, err)
 		}
 	}

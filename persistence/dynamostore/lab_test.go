@@ -9,9 +9,9 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
-	"github.com/ikkai-go/idempotency/internal/dynamolocal"
 	"github.com/ikkai-go/idempotency/persistence"
 	"github.com/ikkai-go/idempotency/persistence/dynamostore"
+	"github.com/ikkai-go/idempotency/persistence/dynamostore/dynamotest"
 )
 
 // now is the clock of these tests: data, like everything a store knows of time.
@@ -34,14 +34,14 @@ func newTable(t testing.TB, client *dynamodb.Client, config dynamostore.Config) 
 }
 
 // newStore returns a store on an embedded database's table "idempotency".
-func newStore(t testing.TB) (*dynamolocal.DB, planter) {
+func newStore(t testing.TB) (*dynamotest.DB, planter) {
 	t.Helper()
 	return newStoreWith(t, dynamostore.Config{})
 }
 
-func newStoreWith(t testing.TB, config dynamostore.Config) (*dynamolocal.DB, planter) {
+func newStoreWith(t testing.TB, config dynamostore.Config) (*dynamotest.DB, planter) {
 	t.Helper()
-	db := dynamolocal.New()
+	db := dynamotest.New()
 	config.Table = "idempotency"
 	store := newTable(t, db.Client(impatient), config)
 	db.ResetLog()

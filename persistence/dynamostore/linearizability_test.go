@@ -9,14 +9,14 @@ import (
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 
-	"github.com/ikkai-go/idempotency/internal/dynamolocal"
 	"github.com/ikkai-go/idempotency/internal/lincheck"
 	"github.com/ikkai-go/idempotency/persistence/dynamostore"
+	"github.com/ikkai-go/idempotency/persistence/dynamostore/dynamotest"
 )
 
 // wire is the way to an embedded database. It lets other callers go first, before
 // and after each request, and tells lincheck of the answers that were lost.
-type wire struct{ db *dynamolocal.DB }
+type wire struct{ db *dynamotest.DB }
 
 func (w wire) RoundTrip(r *http.Request) (*http.Response, error) {
 	runtime.Gosched()
@@ -29,9 +29,9 @@ func (w wire) RoundTrip(r *http.Request) (*http.Response, error) {
 }
 
 // linearizable runs lincheck on a new table behind a wire.
-func linearizable(t *testing.T, sdk func(*dynamodb.Options), faults ...dynamolocal.Fault) lincheck.Report {
+func linearizable(t *testing.T, sdk func(*dynamodb.Options), faults ...dynamotest.Fault) lincheck.Report {
 	t.Helper()
-	db := dynamolocal.New()
+	db := dynamotest.New()
 	store := newTable(t, db.Client(sdk, func(o *dynamodb.Options) {
 		o.HTTPClient = &http.Client{Transport: wire{db}}
 	}), dynamostore.Config{Table: "idempotency"})
@@ -45,16 +45,16 @@ func TestTheStoreIsLinearizable(t *testing.T) {
 }
 
 func TestTheStoreIsLinearizableWhereFailedConditionsShowNoItem(t *testing.T) {
-	linearizable(t, impatient, dynamolocal.Fault{Times: dynamolocal.Always, Do: dynamolocal.OmitItem()})
+	linearizable(t, impatient, dynamotest.Fault{Times: dynamotest.Always, Do: dynamotest.OmitItem()})
 }
 
 // everyFifth are faults that hit every fifth request of the first few thousand,
 // each kind in its turn.
-func everyFifth() []dynamolocal.Fault {
-	kinds := []dynamolocal.Effect{dynamolocal.DropReply(), dynamolocal.DropRequest(), dynamolocal.FailAfter()}
-	var faults []dynamolocal.Fault
+func everyFifth() []dynamotest.Fault {
+	kinds := []dynamotest.Effect{dynamotest.DropReply(), dynamotest.DropRequest(), dynamotest.FailAfter()}
+	var faults []dynamotest.Fault
 	for request := 5; request < 3000; request += 5 {
-		faults = append(faults, dynamolocal.Fault{Request: request, Do: kinds[request/5%len(kinds)]})
+		faults = append(faults, dynamotest.Fault{Request: request, Do: kinds[request/5%len(kinds)]})
 	}
 	return faults
 }
@@ -81,9 +81,9 @@ func TestTheStoreIsLinearizableForCallersWhoseRequestsAreRepeated(t *testing.T) 
 // Here requests are neither timed out nor repeated behind the caller's back: what
 // a network loses is then seen as a call without an answer.
 func TestTheStoreIsLinearizableAtTheExternalEndpoint(t *testing.T) {
-	client, set := dynamolocal.External()
+	client, set := dynamotest.External()
 	if !set {
-		t.Skip(dynamolocal.EndpointEnv + " is not set")
+		t.Skip(dynamotest.EndpointEnv + " is not set")
 	}
 	store := newTable(t, dynamodb.New(client.Options(), once), dynamostore.Config{
 		Table:          "idempotency-" + rand.Text(),

@@ -20,9 +20,9 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
-	"github.com/ikkai-go/idempotency/internal/dynamolocal"
 	"github.com/ikkai-go/idempotency/persistence"
 	"github.com/ikkai-go/idempotency/persistence/dynamostore"
+	"github.com/ikkai-go/idempotency/persistence/dynamostore/dynamotest"
 )
 
 // Report 1: ten callers meet a record whose run was killed; the take-over is one
@@ -200,7 +200,7 @@ func TestReport10TransactionsReportFailedConditionsAndConflicts(t *testing.T) {
 	t.Run("a conflict that passes", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			db, store := newStore(t)
-			db.Inject(dynamolocal.Fault{Times: 3, Do: dynamolocal.TransactionConflict()})
+			db.Inject(dynamotest.Fault{Times: 3, Do: dynamotest.TransactionConflict()})
 			if r, err := store.Acquire(t.Context(), claim("me")); err != nil || r.Owner != "me" {
 				t.Errorf("got %+v, %v", r, err)
 			}
@@ -209,7 +209,7 @@ func TestReport10TransactionsReportFailedConditionsAndConflicts(t *testing.T) {
 	t.Run("what the table said outlives the deadline", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			db, _ := newStore(t)
-			db.Inject(dynamolocal.Fault{Times: dynamolocal.Always, Do: dynamolocal.Throttle()})
+			db.Inject(dynamotest.Fault{Times: dynamotest.Always, Do: dynamotest.Throttle()})
 			store, _ := dynamostore.New(db.Client(), dynamostore.Config{Table: "idempotency"}) // with the SDK's own pauses
 			ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second)
 			defer cancel()
@@ -255,14 +255,14 @@ func (s *stub) GetItem(_ context.Context, input *dynamodb.GetItemInput, _ ...fun
 // The kind behind report 10: a reply that does not come at all, however long one
 // waits. The request is sent again, and recognised.
 func TestReport10AReplyThatDoesNotComeIsNotWaitedFor(t *testing.T) {
-	for name, effect := range map[string]dynamolocal.Effect{
-		"applied":     dynamolocal.DelayAfter(time.Hour),
-		"not applied": dynamolocal.DelayBefore(time.Hour),
+	for name, effect := range map[string]dynamotest.Effect{
+		"applied":     dynamotest.DelayAfter(time.Hour),
+		"not applied": dynamotest.DelayBefore(time.Hour),
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				db, store := newStore(t)
-				db.Inject(dynamolocal.Fault{Times: 2, Do: effect})
+				db.Inject(dynamotest.Fault{Times: 2, Do: effect})
 				started := time.Now()
 				r, err := store.Acquire(t.Context(), claim("me"))
 				if err != nil || r.Owner != "me" || r.Attempt != 1 {
@@ -328,7 +328,7 @@ func TestReport14AResultTooLargeIsRefusedBeforeTheCall(t *testing.T) {
 	t.Run("refused by DynamoDB", func(t *testing.T) {
 		db, store := newStore(t)
 		r, _ := store.Acquire(t.Context(), claim("me"))
-		db.Inject(dynamolocal.Fault{Operation: "UpdateItem", Do: dynamolocal.Fail("ValidationException",
+		db.Inject(dynamotest.Fault{Operation: "UpdateItem", Do: dynamotest.Fail("ValidationException",
 			"Item size to update has exceeded the maximum allowed size", http.StatusBadRequest)})
 		if err := store.Complete(t.Context(), r.Lease(), completed("x")); !errors.Is(err, persistence.ErrTooLarge) {
 			t.Errorf("got %v, want ErrTooLarge", err)
@@ -408,14 +408,14 @@ func TestReport35NothingOfAnExpiredItemSurvives(t *testing.T) {
 	}
 }
 
-func seed(t testing.TB, db *dynamolocal.DB, items ...attributes) {
+func seed(t testing.TB, db *dynamotest.DB, items ...attributes) {
 	t.Helper()
 	if err := db.Seed("idempotency", items...); err != nil {
 		t.Fatal(err)
 	}
 }
 
-func dump(t testing.TB, db *dynamolocal.DB) string {
+func dump(t testing.TB, db *dynamotest.DB) string {
 	t.Helper()
 	var text strings.Builder
 	if err := db.Dump(&text); err != nil {

@@ -16,9 +16,9 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
-	"github.com/ikkai-go/idempotency/internal/dynamolocal"
 	"github.com/ikkai-go/idempotency/persistence"
 	"github.com/ikkai-go/idempotency/persistence/dynamostore"
+	"github.com/ikkai-go/idempotency/persistence/dynamostore/dynamotest"
 )
 
 // Items that this library did not write, or no longer writes, or does not write
@@ -105,7 +105,7 @@ func TestATakeOverOfAnOwnerlessItemIsACompareAndSwap(t *testing.T) {
 	db, store := newStore(t)
 	seed(t, db, attributes{"idempotency_key": text("payment#1"), "status": text("INPROGRESS"), "lease_until": number("1")})
 	second := claim("second")
-	db.Inject(dynamolocal.Fault{Operation: "UpdateItem", Do: dynamolocal.Before(func(dynamolocal.Request) {
+	db.Inject(dynamotest.Fault{Operation: "UpdateItem", Do: dynamotest.Before(func(dynamotest.Request) {
 		if r, err := store.Acquire(t.Context(), second); err != nil || r.Owner != "second" {
 			t.Errorf("the quicker one: %+v, %v", r, err)
 		}
@@ -117,16 +117,16 @@ func TestATakeOverOfAnOwnerlessItemIsACompareAndSwap(t *testing.T) {
 
 // The record that was in the way may be gone by the time it is read or taken over.
 func TestTheRecordMayVanishBetweenTwoRequests(t *testing.T) {
-	for name, faults := range map[string][]dynamolocal.Fault{
+	for name, faults := range map[string][]dynamotest.Fault{
 		"before the take-over":    nil,
-		"before it is read again": {{Operation: "PutItem", Times: dynamolocal.Always, Do: dynamolocal.OmitItem()}},
+		"before it is read again": {{Operation: "PutItem", Times: dynamotest.Always, Do: dynamotest.OmitItem()}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			db, store := newStore(t)
 			seed(t, db, attributes{"idempotency_key": text("payment#1"), "status": text("PROCESSING"), "owner": text("x"), "lease_until": number("1"), "expire_at": number("99999999999")})
-			vanish := dynamolocal.Before(func(dynamolocal.Request) { remove(t, db, "payment#1") })
+			vanish := dynamotest.Before(func(dynamotest.Request) { remove(t, db, "payment#1") })
 			db.Inject(faults...)
-			db.Inject(dynamolocal.Fault{Operation: "UpdateItem", Do: vanish}, dynamolocal.Fault{Operation: "GetItem", Do: vanish})
+			db.Inject(dynamotest.Fault{Operation: "UpdateItem", Do: vanish}, dynamotest.Fault{Operation: "GetItem", Do: vanish})
 			if r, err := store.Acquire(t.Context(), claim("me")); err != nil || r.Owner != "me" || r.Attempt != 1 {
 				t.Errorf("got %+v, %v, want a fresh record", r, err)
 			}
@@ -139,10 +139,10 @@ func TestTheRecordMayVanishBetweenTwoRequests(t *testing.T) {
 func TestALateAcquireDuringItsReleaseIsRemoved(t *testing.T) {
 	db, store := newStore(t)
 	c := claim("me")
-	var late dynamolocal.Held
+	var late dynamotest.Held
 	db.Inject(
-		dynamolocal.Fault{Operation: "PutItem", Times: dynamolocal.Always, Do: dynamolocal.ApplyLater(&late)},
-		dynamolocal.Fault{Operation: "GetItem", Do: dynamolocal.Before(func(dynamolocal.Request) { late.Release() })},
+		dynamotest.Fault{Operation: "PutItem", Times: dynamotest.Always, Do: dynamotest.ApplyLater(&late)},
+		dynamotest.Fault{Operation: "GetItem", Do: dynamotest.Before(func(dynamotest.Request) { late.Release() })},
 	)
 	if r, err := store.Acquire(t.Context(), c); err == nil {
 		t.Fatalf("acquired %+v without a reply", r)
@@ -155,7 +155,7 @@ func TestALateAcquireDuringItsReleaseIsRemoved(t *testing.T) {
 	}
 }
 
-func remove(t testing.TB, db *dynamolocal.DB, key string) {
+func remove(t testing.TB, db *dynamotest.DB, key string) {
 	t.Helper()
 	name := "idempotency"
 	if _, err := db.Client().DeleteItem(t.Context(), &dynamodb.DeleteItemInput{TableName: &name, Key: attributes{"idempotency_key": text(key)}}); err != nil {
@@ -193,7 +193,7 @@ func TestConfigsAreRefusedWithEveryFault(t *testing.T) {
 			if _, err := dynamostore.New(&stub{}, config); !errors.Is(err, dynamostore.ErrConfig) {
 				t.Errorf("got %v, want ErrConfig", err)
 			}
-			if err := dynamostore.CreateTable(t.Context(), dynamolocal.New().Client(), config); !errors.Is(err, dynamostore.ErrConfig) {
+			if err := dynamostore.CreateTable(t.Context(), dynamotest.New().Client(), config); !errors.Is(err, dynamostore.ErrConfig) {
 				t.Errorf("CreateTable: got %v, want ErrConfig", err)
 			}
 		})
@@ -204,7 +204,7 @@ func TestConfigsAreRefusedWithEveryFault(t *testing.T) {
 }
 
 func TestCreateTableMayBeRepeated(t *testing.T) {
-	db := dynamolocal.New()
+	db := dynamotest.New()
 	for range 2 {
 		if err := dynamostore.CreateTable(t.Context(), db.Client(), dynamostore.Config{Table: "idempotency"}); err != nil {
 			t.Fatal(err)
@@ -329,7 +329,7 @@ func FuzzHostileItems(f *testing.F) {
 }
 
 // putRaw puts an item in DynamoDB's JSON into the table.
-func putRaw(t testing.TB, db *dynamolocal.DB, item []byte) *http.Response {
+func putRaw(t testing.TB, db *dynamotest.DB, item []byte) *http.Response {
 	t.Helper()
 	body, err := json.Marshal(map[string]any{"TableName": "idempotency", "Item": json.RawMessage(item)})
 	if err != nil {
@@ -356,7 +356,7 @@ func TestATakeOverSeesStepsAddedMeanwhile(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	db.Inject(dynamolocal.Fault{Operation: "UpdateItem", Do: dynamolocal.Before(func(dynamolocal.Request) {
+	db.Inject(dynamotest.Fault{Operation: "UpdateItem", Do: dynamotest.Before(func(dynamotest.Request) {
 		if err := store.Checkpoint(t.Context(), late.Lease(), "charge", []byte("ch_1")); err != nil {
 			t.Error(err)
 		}
@@ -426,15 +426,15 @@ func TestAnEmptyItemWithAFailedConditionIsNone(t *testing.T) {
 
 // Two processes that create the table at the same time both succeed.
 func TestCreateTableMayRace(t *testing.T) {
-	db := dynamolocal.New()
+	db := dynamotest.New()
 	config := dynamostore.Config{Table: "idempotency"}
-	quicker := dynamolocal.Before(func(dynamolocal.Request) {
+	quicker := dynamotest.Before(func(dynamotest.Request) {
 		if err := dynamostore.CreateTable(t.Context(), db.Client(), config); err != nil {
 			t.Error(err)
 		}
 	})
 	for _, operation := range []string{"CreateTable", "UpdateTimeToLive"} {
-		db.Inject(dynamolocal.Fault{Operation: operation, Do: quicker})
+		db.Inject(dynamotest.Fault{Operation: operation, Do: quicker})
 	}
 	if err := dynamostore.CreateTable(t.Context(), db.Client(), config); err != nil {
 		t.Error(err)

@@ -17,9 +17,9 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
-	"github.com/ikkai-go/idempotency/internal/dynamolocal"
 	"github.com/ikkai-go/idempotency/persistence"
 	"github.com/ikkai-go/idempotency/persistence/dynamostore"
+	"github.com/ikkai-go/idempotency/persistence/dynamostore/dynamotest"
 )
 
 // ledger is a table of the application: accounts with a balance.
@@ -43,7 +43,7 @@ func newLedger(t testing.TB, client *dynamodb.Client, name string) ledger {
 }
 
 // newBank is a store and a ledger in one embedded database.
-func newBank(t testing.TB, config dynamostore.Config) (*dynamolocal.DB, planter, ledger) {
+func newBank(t testing.TB, config dynamostore.Config) (*dynamotest.DB, planter, ledger) {
 	t.Helper()
 	db, store := newStoreWith(t, config)
 	books := newLedger(t, store.client, "ledger")
@@ -211,23 +211,23 @@ func TestWritesCommitInOneRequestWithTheRecord(t *testing.T) {
 // Whatever becomes of the request or its reply, the writes are applied once, and the
 // caller learns of it.
 func TestWritesHappenOnceWhateverBecomesOfTheRequest(t *testing.T) {
-	fail := func(code string, status int) dynamolocal.Effect { return dynamolocal.Fail(code, "", status) }
-	faults := map[string][]dynamolocal.Fault{
-		"reply lost":                       {{Do: dynamolocal.DropReply()}},
-		"reply lost twice":                 {{Times: 2, Do: dynamolocal.DropReply()}},
-		"request lost":                     {{Do: dynamolocal.DropRequest()}},
-		"request lost, then the reply":     {{Do: dynamolocal.DropRequest()}, {Match: 2, Do: dynamolocal.DropReply()}},
-		"500 after it was applied":         {{Do: dynamolocal.FailAfter()}},
-		"500 before it was applied":        {{Do: dynamolocal.FailBefore()}},
-		"no answer":                        {{Do: dynamolocal.DelayAfter(time.Hour)}},
-		"still under way":                  {{Do: dynamolocal.DropReply()}, {Match: 2, Do: fail("TransactionInProgressException", 400)}},
-		"conflict on the record":           {{Times: 3, Do: dynamolocal.TransactionConflict()}},
-		"conflict on a write":              {{Do: dynamolocal.Cancel("None", "TransactionConflict")}},
-		"conflict, and a condition beside": {{Do: dynamolocal.Cancel("TransactionConflict", "ConditionalCheckFailed")}},
-		"throttled":                        {{Times: 2, Do: dynamolocal.Throttle()}},
-		"throttled by a reason":            {{Do: dynamolocal.Cancel("None", "ThrottlingError")}},
-		"capacity exceeded by a reason":    {{Do: dynamolocal.Cancel("ProvisionedThroughputExceeded", "None")}},
-		"reply lost, then a conflict":      {{Do: dynamolocal.DropReply()}, {Match: 2, Do: dynamolocal.TransactionConflict()}},
+	fail := func(code string, status int) dynamotest.Effect { return dynamotest.Fail(code, "", status) }
+	faults := map[string][]dynamotest.Fault{
+		"reply lost":                       {{Do: dynamotest.DropReply()}},
+		"reply lost twice":                 {{Times: 2, Do: dynamotest.DropReply()}},
+		"request lost":                     {{Do: dynamotest.DropRequest()}},
+		"request lost, then the reply":     {{Do: dynamotest.DropRequest()}, {Match: 2, Do: dynamotest.DropReply()}},
+		"500 after it was applied":         {{Do: dynamotest.FailAfter()}},
+		"500 before it was applied":        {{Do: dynamotest.FailBefore()}},
+		"no answer":                        {{Do: dynamotest.DelayAfter(time.Hour)}},
+		"still under way":                  {{Do: dynamotest.DropReply()}, {Match: 2, Do: fail("TransactionInProgressException", 400)}},
+		"conflict on the record":           {{Times: 3, Do: dynamotest.TransactionConflict()}},
+		"conflict on a write":              {{Do: dynamotest.Cancel("None", "TransactionConflict")}},
+		"conflict, and a condition beside": {{Do: dynamotest.Cancel("TransactionConflict", "ConditionalCheckFailed")}},
+		"throttled":                        {{Times: 2, Do: dynamotest.Throttle()}},
+		"throttled by a reason":            {{Do: dynamotest.Cancel("None", "ThrottlingError")}},
+		"capacity exceeded by a reason":    {{Do: dynamotest.Cancel("ProvisionedThroughputExceeded", "None")}},
+		"reply lost, then a conflict":      {{Do: dynamotest.DropReply()}, {Match: 2, Do: dynamotest.TransactionConflict()}},
 	}
 	for name, plan := range faults {
 		for _, call := range transactionals {
@@ -255,11 +255,11 @@ func TestWritesHappenOnceWhateverBecomesOfTheRequest(t *testing.T) {
 // after ten minutes, or where the caller calls again. Also for endpoints that give no
 // item, or no reason.
 func TestARecordTellsWhetherItsWritesWereApplied(t *testing.T) {
-	for name, effect := range map[string]dynamolocal.Effect{
-		"items told":   dynamolocal.DelayAfter(0),
-		"no items":     dynamolocal.OmitItem(),
-		"no reasons":   dynamolocal.OmitReasons(),
-		"answers lost": dynamolocal.Before(func(dynamolocal.Request) {}),
+	for name, effect := range map[string]dynamotest.Effect{
+		"items told":   dynamotest.DelayAfter(0),
+		"no items":     dynamotest.OmitItem(),
+		"no reasons":   dynamotest.OmitReasons(),
+		"answers lost": dynamotest.Before(func(dynamotest.Request) {}),
 	} {
 		for _, call := range transactionals {
 			if !call.record {
@@ -269,9 +269,9 @@ func TestARecordTellsWhetherItsWritesWereApplied(t *testing.T) {
 				db, store, books := newBank(t, dynamostore.Config{})
 				do := call.begin(t, store)
 				db.Inject(
-					dynamolocal.Fault{Operation: "TransactWriteItems", Times: dynamolocal.Always, Do: effect},
-					dynamolocal.Fault{Operation: "TransactWriteItems", Do: dynamolocal.DropReply()},
-					dynamolocal.Fault{Operation: "TransactWriteItems", Match: 2, Do: dynamolocal.Before(func(dynamolocal.Request) { db.ForgetTokens() })},
+					dynamotest.Fault{Operation: "TransactWriteItems", Times: dynamotest.Always, Do: effect},
+					dynamotest.Fault{Operation: "TransactWriteItems", Do: dynamotest.DropReply()},
+					dynamotest.Fault{Operation: "TransactWriteItems", Match: 2, Do: dynamotest.Before(func(dynamotest.Request) { db.ForgetTokens() })},
 				)
 				for range 3 {
 					if err := do(t.Context(), books.add("a", "1"), books.open("b")); err != nil {
@@ -291,11 +291,11 @@ func TestARecordTellsWhetherItsWritesWereApplied(t *testing.T) {
 // would come after ten minutes.
 func TestNoTransactionIsSentAgainAfterItsTokenIsForgotten(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		db := dynamolocal.New()
+		db := dynamotest.New()
 		config := dynamostore.Config{Table: "idempotency", RequestTimeout: 4 * time.Minute}
 		store := newTable(t, db.Client(impatient), config)
 		books := newLedger(t, store.client, "ledger")
-		db.Inject(dynamolocal.Fault{Operation: "TransactWriteItems", Times: 3, Do: dynamolocal.DelayAfter(time.Hour)})
+		db.Inject(dynamotest.Fault{Operation: "TransactWriteItems", Times: 3, Do: dynamotest.DelayAfter(time.Hour)})
 		err := store.Commit(t.Context(), writes(books.add("a", "1")))
 		if fault, ok := errors.AsType[*persistence.Fault](err); !ok || !fault.Retryable {
 			t.Errorf("got %v, want a retryable fault", err)
@@ -357,20 +357,20 @@ func canceled(codes ...string) error {
 // A conflict that does not pass is a fault that may be gone later; so is a
 // cancellation that nobody explains. Nothing was applied.
 func TestATransactionThatStaysBusyIsARetryableFault(t *testing.T) {
-	for name, effect := range map[string]dynamolocal.Effect{
-		"conflict":           dynamolocal.TransactionConflict(),
-		"conflict elsewhere": dynamolocal.Cancel("None", "TransactionConflict"),
-		"throttled":          dynamolocal.Throttle(),
-		"no reasons":         dynamolocal.Cancel(),
-		"empty reasons":      dynamolocal.Cancel("None", "None"),
-		"server error":       dynamolocal.FailBefore(),
+	for name, effect := range map[string]dynamotest.Effect{
+		"conflict":           dynamotest.TransactionConflict(),
+		"conflict elsewhere": dynamotest.Cancel("None", "TransactionConflict"),
+		"throttled":          dynamotest.Throttle(),
+		"no reasons":         dynamotest.Cancel(),
+		"empty reasons":      dynamotest.Cancel("None", "None"),
+		"server error":       dynamotest.FailBefore(),
 	} {
 		for _, call := range transactionals {
 			t.Run(name+" "+call.name, func(t *testing.T) {
 				synctest.Test(t, func(t *testing.T) {
 					db, store, books := newBank(t, dynamostore.Config{})
 					do := call.begin(t, store)
-					db.Inject(dynamolocal.Fault{Operation: "TransactWriteItems", Times: dynamolocal.Always, Do: effect})
+					db.Inject(dynamotest.Fault{Operation: "TransactWriteItems", Times: dynamotest.Always, Do: effect})
 					err := do(t.Context(), books.add("a", "1"))
 					if fault, ok := errors.AsType[*persistence.Fault](err); !ok || !fault.Retryable {
 						t.Errorf("got %v, want a retryable fault", err)
@@ -391,8 +391,8 @@ func TestATransactionThatStaysBusyIsARetryableFault(t *testing.T) {
 // A run that has lost its lease commits nothing, also where its own conditions hold
 // or fail, and whatever the endpoint tells.
 func TestAZombiesWritesAreNotApplied(t *testing.T) {
-	gone := func(t *testing.T, db *dynamolocal.DB, _ planter) { remove(t, db, claim("").Key) }
-	takenOver := func(t *testing.T, _ *dynamolocal.DB, store planter) {
+	gone := func(t *testing.T, db *dynamotest.DB, _ planter) { remove(t, db, claim("").Key) }
+	takenOver := func(t *testing.T, _ *dynamotest.DB, store planter) {
 		c := claim("next")
 		c.Now = claim("").LeaseUntil.Add(time.Second)
 		c.LeaseUntil = c.Now.Add(time.Minute)
@@ -400,21 +400,21 @@ func TestAZombiesWritesAreNotApplied(t *testing.T) {
 			t.Fatalf("taken over: %+v, %v", r, err)
 		}
 	}
-	finished := func(t *testing.T, db *dynamolocal.DB, store planter) {
+	finished := func(t *testing.T, db *dynamotest.DB, store planter) {
 		takenOver(t, db, store)
 		if err := store.Complete(t.Context(), claim("next").Fresh().Lease(), completed("theirs")); err != nil {
 			t.Fatal(err)
 		}
 	}
-	for name, lose := range map[string]func(*testing.T, *dynamolocal.DB, planter){"taken over": takenOver, "finished by the next": finished, "gone": gone} {
-		for told, effects := range map[string][]dynamolocal.Effect{"": nil, "no items": {dynamolocal.OmitItem()}, "no reasons": {dynamolocal.OmitReasons()}} {
+	for name, lose := range map[string]func(*testing.T, *dynamotest.DB, planter){"taken over": takenOver, "finished by the next": finished, "gone": gone} {
+		for told, effects := range map[string][]dynamotest.Effect{"": nil, "no items": {dynamotest.OmitItem()}, "no reasons": {dynamotest.OmitReasons()}} {
 			for _, call := range transactionals[:3] {
 				t.Run(fmt.Sprint(name, " ", told, " ", call.name), func(t *testing.T) {
 					db, store, books := newBank(t, dynamostore.Config{})
 					do := call.begin(t, store)
 					lose(t, db, store)
 					for _, effect := range effects {
-						db.Inject(dynamolocal.Fault{Operation: "TransactWriteItems", Times: dynamolocal.Always, Do: effect})
+						db.Inject(dynamotest.Fault{Operation: "TransactWriteItems", Times: dynamotest.Always, Do: effect})
 					}
 					if err := store.Commit(t.Context(), writes(books.open("taken"))); err != nil {
 						t.Fatal(err)
@@ -639,12 +639,12 @@ func TestCompletingAtOnceRespectsTheRecordInTheWay(t *testing.T) {
 		"never there": {},
 	}
 	for name, test := range tests {
-		for told, effects := range map[string][]dynamolocal.Effect{"": nil, " no items": {dynamolocal.OmitItem()}, " no reasons": {dynamolocal.OmitReasons()}} {
+		for told, effects := range map[string][]dynamotest.Effect{"": nil, " no items": {dynamotest.OmitItem()}, " no reasons": {dynamotest.OmitReasons()}} {
 			for _, alone := range []string{"", " alone"} {
 				t.Run(name+told+alone, func(t *testing.T) {
 					db, store, books := newBank(t, dynamostore.Config{})
 					for _, effect := range effects {
-						db.Inject(dynamolocal.Fault{Times: dynamolocal.Always, Do: effect})
+						db.Inject(dynamotest.Fault{Times: dynamotest.Always, Do: effect})
 					}
 					if test.there.Status != "" {
 						test.there.Key = claim("").Key
@@ -704,8 +704,8 @@ func TestCompletingAtOnceRespectsTheRecordInTheWay(t *testing.T) {
 		db, store, books := newBank(t, dynamostore.Config{})
 		acquired(t, store, "other")
 		db.Inject(
-			dynamolocal.Fault{Operation: "TransactWriteItems", Do: dynamolocal.OmitItem()},
-			dynamolocal.Fault{Operation: "GetItem", Do: dynamolocal.Before(func(dynamolocal.Request) { remove(t, db, claim("").Key) })},
+			dynamotest.Fault{Operation: "TransactWriteItems", Do: dynamotest.OmitItem()},
+			dynamotest.Fault{Operation: "GetItem", Do: dynamotest.Before(func(dynamotest.Request) { remove(t, db, claim("").Key) })},
 		)
 		if r, err := store.CompleteAtOnce(t.Context(), claim("me"), completed("x"), writes(books.add("a", "1"))); err != nil || r.Owner != "me" {
 			t.Errorf("got %+v, %v", r, err)
@@ -838,7 +838,7 @@ func TestTransfersKeepTheSum(t *testing.T) {
 		}
 	}
 	for request := 10; request < 400; request += 7 {
-		db.Inject(dynamolocal.Fault{Request: request, Do: dynamolocal.DropReply()})
+		db.Inject(dynamotest.Fault{Request: request, Do: dynamotest.DropReply()})
 	}
 	var callers sync.WaitGroup
 	for i := range 50 {

@@ -11,51 +11,51 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/smithy-go"
 
-	"github.com/ikkai-go/idempotency/internal/dynamolocal"
 	"github.com/ikkai-go/idempotency/persistence"
 	"github.com/ikkai-go/idempotency/persistence/dynamostore"
+	"github.com/ikkai-go/idempotency/persistence/dynamostore/dynamotest"
 )
 
 // A caller is told that nothing was written where DynamoDB has said so, and nowhere
 // else. After a try without an answer it is the cancellation of another one that says
 // so, of a transaction with a record whose owner can put an end to both.
 func TestAFaultSaysWhetherNothingWasWritten(t *testing.T) {
-	const always = dynamolocal.Always
-	refuse := func(code string, status int) dynamolocal.Effect { return dynamolocal.Fail(code, "", status) }
+	const always = dynamotest.Always
+	refuse := func(code string, status int) dynamotest.Effect { return dynamotest.Fail(code, "", status) }
 	missing := func(l ledger) dynamostore.Write {
 		w := l.add("a", "1")
 		w.Update.TableName = aws.String("no-such-table")
 		return w
 	}
 	for name, test := range map[string]struct {
-		plan  []dynamolocal.Fault
+		plan  []dynamotest.Fault
 		write func(ledger) dynamostore.Write
 		owned bool // wanted where the record has an owner
 		other bool // wanted elsewhere
 	}{
-		"conflicts on the record":      {plan: []dynamolocal.Fault{{Times: always, Do: dynamolocal.TransactionConflict()}}, owned: true, other: true},
-		"conflicts on a write":         {plan: []dynamolocal.Fault{{Times: always, Do: dynamolocal.Cancel("None", "TransactionConflict")}}, owned: true, other: true},
-		"cancelled without a reason":   {plan: []dynamolocal.Fault{{Times: always, Do: dynamolocal.Cancel()}}, owned: true, other: true},
-		"throttled":                    {plan: []dynamolocal.Fault{{Times: always, Do: dynamolocal.Throttle()}}, owned: true, other: true},
-		"not allowed":                  {plan: []dynamolocal.Fault{{Times: always, Do: refuse("AccessDeniedException", 400)}}, owned: true, other: true},
+		"conflicts on the record":      {plan: []dynamotest.Fault{{Times: always, Do: dynamotest.TransactionConflict()}}, owned: true, other: true},
+		"conflicts on a write":         {plan: []dynamotest.Fault{{Times: always, Do: dynamotest.Cancel("None", "TransactionConflict")}}, owned: true, other: true},
+		"cancelled without a reason":   {plan: []dynamotest.Fault{{Times: always, Do: dynamotest.Cancel()}}, owned: true, other: true},
+		"throttled":                    {plan: []dynamotest.Fault{{Times: always, Do: dynamotest.Throttle()}}, owned: true, other: true},
+		"not allowed":                  {plan: []dynamotest.Fault{{Times: always, Do: refuse("AccessDeniedException", 400)}}, owned: true, other: true},
 		"a table that does not exist":  {write: missing, owned: true, other: true},
-		"conflicts, then not allowed":  {plan: []dynamolocal.Fault{{Times: 2, Do: dynamolocal.TransactionConflict()}, {Match: 3, Do: refuse("AccessDeniedException", 400)}}, owned: true, other: true},
-		"a try lost, then conflicts":   {plan: []dynamolocal.Fault{{Do: dynamolocal.DropRequest()}, {Match: 2, Times: always, Do: dynamolocal.TransactionConflict()}}, owned: true},
-		"a 500, then conflicts":        {plan: []dynamolocal.Fault{{Do: dynamolocal.FailBefore()}, {Match: 2, Times: always, Do: dynamolocal.TransactionConflict()}}, owned: true},
-		"too late, then conflicts":     {plan: []dynamolocal.Fault{{Do: dynamolocal.DelayBefore(time.Hour)}, {Match: 2, Times: always, Do: dynamolocal.TransactionConflict()}}, owned: true},
-		"a try lost, then throttled":   {plan: []dynamolocal.Fault{{Do: dynamolocal.DropRequest()}, {Match: 2, Times: always, Do: dynamolocal.Throttle()}}},
-		"a try lost, then not allowed": {plan: []dynamolocal.Fault{{Do: dynamolocal.DropRequest()}, {Match: 2, Do: refuse("AccessDeniedException", 400)}}},
-		"a reply lost, then forbidden": {plan: []dynamolocal.Fault{{Do: dynamolocal.DropReply()}, {Match: 2, Do: refuse("AccessDeniedException", 400)}}},
-		"applied, then a 500 for ever": {plan: []dynamolocal.Fault{{Times: always, Do: dynamolocal.FailAfter()}}},
-		"a 500 for ever":               {plan: []dynamolocal.Fault{{Times: always, Do: dynamolocal.FailBefore()}}},
-		"no answer":                    {plan: []dynamolocal.Fault{{Times: always, Do: dynamolocal.DropReply()}}},
-		"under way for ever":           {plan: []dynamolocal.Fault{{Times: always, Do: refuse("TransactionInProgressException", 400)}}},
-		"refused by something before":  {plan: []dynamolocal.Fault{{Times: always, Do: refuse("Forbidden", 403)}}},
+		"conflicts, then not allowed":  {plan: []dynamotest.Fault{{Times: 2, Do: dynamotest.TransactionConflict()}, {Match: 3, Do: refuse("AccessDeniedException", 400)}}, owned: true, other: true},
+		"a try lost, then conflicts":   {plan: []dynamotest.Fault{{Do: dynamotest.DropRequest()}, {Match: 2, Times: always, Do: dynamotest.TransactionConflict()}}, owned: true},
+		"a 500, then conflicts":        {plan: []dynamotest.Fault{{Do: dynamotest.FailBefore()}, {Match: 2, Times: always, Do: dynamotest.TransactionConflict()}}, owned: true},
+		"too late, then conflicts":     {plan: []dynamotest.Fault{{Do: dynamotest.DelayBefore(time.Hour)}, {Match: 2, Times: always, Do: dynamotest.TransactionConflict()}}, owned: true},
+		"a try lost, then throttled":   {plan: []dynamotest.Fault{{Do: dynamotest.DropRequest()}, {Match: 2, Times: always, Do: dynamotest.Throttle()}}},
+		"a try lost, then not allowed": {plan: []dynamotest.Fault{{Do: dynamotest.DropRequest()}, {Match: 2, Do: refuse("AccessDeniedException", 400)}}},
+		"a reply lost, then forbidden": {plan: []dynamotest.Fault{{Do: dynamotest.DropReply()}, {Match: 2, Do: refuse("AccessDeniedException", 400)}}},
+		"applied, then a 500 for ever": {plan: []dynamotest.Fault{{Times: always, Do: dynamotest.FailAfter()}}},
+		"a 500 for ever":               {plan: []dynamotest.Fault{{Times: always, Do: dynamotest.FailBefore()}}},
+		"no answer":                    {plan: []dynamotest.Fault{{Times: always, Do: dynamotest.DropReply()}}},
+		"under way for ever":           {plan: []dynamotest.Fault{{Times: always, Do: refuse("TransactionInProgressException", 400)}}},
+		"refused by something before":  {plan: []dynamotest.Fault{{Times: always, Do: refuse("Forbidden", 403)}}},
 	} {
 		for _, call := range transactionals {
 			t.Run(name+" "+call.name, func(t *testing.T) {
 				synctest.Test(t, func(t *testing.T) {
-					db := dynamolocal.New()
+					db := dynamotest.New()
 					client := db.Client(impatient, func(o *dynamodb.Options) { o.RetryMaxAttempts = 3 })
 					store, books := newTable(t, client, dynamostore.Config{Table: "idempotency"}), newLedger(t, client, "ledger")
 					do := call.begin(t, store)
@@ -99,8 +99,8 @@ func TestWithoutAReasonTheRecordHasToTell(t *testing.T) {
 			db, store, books := newBank(t, dynamostore.Config{})
 			do := call.begin(t, store)
 			db.Inject(
-				dynamolocal.Fault{Operation: "TransactWriteItems", Do: dynamolocal.Cancel()},
-				dynamolocal.Fault{Operation: "GetItem", Do: dynamolocal.Fail("AccessDeniedException", "", 400)},
+				dynamotest.Fault{Operation: "TransactWriteItems", Do: dynamotest.Cancel()},
+				dynamotest.Fault{Operation: "GetItem", Do: dynamotest.Fail("AccessDeniedException", "", 400)},
 			)
 			err := do(t.Context(), books.add("a", "1"))
 			if fault, ok := errors.AsType[*persistence.Fault](err); !ok || fault.Unwritten {
@@ -115,7 +115,7 @@ func TestWithoutAReasonTheRecordHasToTell(t *testing.T) {
 func TestARecordAloneIsNeverCalledUnwritten(t *testing.T) {
 	db, store, _ := newBank(t, dynamostore.Config{})
 	lease := acquired(t, store, "me")
-	db.Inject(dynamolocal.Fault{Times: dynamolocal.Always, Do: dynamolocal.Fail("AccessDeniedException", "", 400)})
+	db.Inject(dynamotest.Fault{Times: dynamotest.Always, Do: dynamotest.Fail("AccessDeniedException", "", 400)})
 	_, atOnce := store.CompleteAtOnce(t.Context(), claim("you"), completed("done"), nil)
 	for name, err := range map[string]error{
 		"complete":         store.CompleteWith(t.Context(), lease, completed("done"), nil),
@@ -132,11 +132,11 @@ func TestARecordAloneIsNeverCalledUnwritten(t *testing.T) {
 // A write that needs no transaction is told of like one that does.
 func TestAFaultOfASingleWriteSaysWhetherItWasWritten(t *testing.T) {
 	for name, test := range map[string]struct {
-		plan []dynamolocal.Fault
+		plan []dynamotest.Fault
 		want bool
 	}{
-		"not allowed":                  {[]dynamolocal.Fault{{Do: dynamolocal.Fail("AccessDeniedException", "", 400)}}, true},
-		"a reply lost, then forbidden": {[]dynamolocal.Fault{{Do: dynamolocal.DropReply()}, {Match: 2, Do: dynamolocal.Fail("AccessDeniedException", "", 400)}}, false},
+		"not allowed":                  {[]dynamotest.Fault{{Do: dynamotest.Fail("AccessDeniedException", "", 400)}}, true},
+		"a reply lost, then forbidden": {[]dynamotest.Fault{{Do: dynamotest.DropReply()}, {Match: 2, Do: dynamotest.Fail("AccessDeniedException", "", 400)}}, false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			db, store, books := newBank(t, dynamostore.Config{})

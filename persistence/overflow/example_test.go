@@ -5,9 +5,9 @@ import (
 	"fmt"
 
 	"github.com/ikkai-go/idempotency/idempotent"
-	"github.com/ikkai-go/idempotency/internal/dynamolocal"
 	"github.com/ikkai-go/idempotency/persistence"
 	"github.com/ikkai-go/idempotency/persistence/dynamostore"
+	"github.com/ikkai-go/idempotency/persistence/dynamostore/dynamotest"
 	"github.com/ikkai-go/idempotency/persistence/overflow"
 )
 
@@ -15,7 +15,7 @@ import (
 // s3overflow.New.
 func ExampleNew() {
 	ctx := context.Background()
-	client, blobs := dynamolocal.New().Client(), newShelf()
+	client, blobs := dynamotest.New().Client(), newShelf()
 	if err := dynamostore.CreateTable(ctx, client, dynamostore.Config{Table: "idempotency"}); err != nil {
 		panic(err)
 	}

@@ -10,9 +10,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/ikkai-go/idempotency/internal/dynamolocal"
 	"github.com/ikkai-go/idempotency/persistence"
 	"github.com/ikkai-go/idempotency/persistence/dynamostore"
+	"github.com/ikkai-go/idempotency/persistence/dynamostore/dynamotest"
 	"github.com/ikkai-go/idempotency/persistence/overflow"
 )
 
@@ -119,7 +119,7 @@ func table(t testing.TB) persistence.Store {
 
 func tableWith(t testing.TB, config dynamostore.Config) persistence.Store {
 	t.Helper()
-	client := dynamolocal.New().Client()
+	client := dynamotest.New().Client()
 	config.Table = "idempotency"
 	if err := dynamostore.CreateTable(t.Context(), client, config); err != nil {
 		t.Fatal(err)

@@ -9,15 +9,15 @@ import (
 
 	"github.com/ikkai-go/idempotency/functions/internal/ledger"
 	"github.com/ikkai-go/idempotency/functions/internal/simulated"
-	"github.com/ikkai-go/idempotency/internal/dynamolocal"
 	"github.com/ikkai-go/idempotency/internal/lambdatest"
+	"github.com/ikkai-go/idempotency/persistence/dynamostore/dynamotest"
 )
 
 const table = "things"
 
 var parcel = ledger.Row{"to": ledger.Text("Ada")}
 
-func newService(t *testing.T, behaviour, keys string) (*simulated.Service, *dynamolocal.DB) {
+func newService(t *testing.T, behaviour, keys string) (*simulated.Service, *dynamotest.DB) {
 	t.Helper()
 	db := lambdatest.NewDatabase(t, table)
 	l, err := ledger.New(db.Client(), table)

@@ -9,15 +9,15 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
-	"github.com/ikkai-go/idempotency/internal/dynamolocal"
 	"github.com/ikkai-go/idempotency/persistence/dynamostore"
+	"github.com/ikkai-go/idempotency/persistence/dynamostore/dynamotest"
 	"github.com/ikkai-go/idempotency/persistence/dynamostore/rows"
 )
 
 // exampleTable makes a table with the partition key id. In a function, the client
 // is dynamodb.NewFromConfig(cfg), and the table is there.
 func exampleTable(name string) *dynamodb.Client {
-	client := dynamolocal.New().Client()
+	client := dynamotest.New().Client()
 	_, err := client.CreateTable(context.Background(), &dynamodb.CreateTableInput{
 		TableName:            &name,
 		BillingMode:          types.BillingModePayPerRequest,

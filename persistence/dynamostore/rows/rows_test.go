@@ -17,9 +17,9 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
-	"github.com/ikkai-go/idempotency/internal/dynamolocal"
 	"github.com/ikkai-go/idempotency/persistence"
 	"github.com/ikkai-go/idempotency/persistence/dynamostore"
+	"github.com/ikkai-go/idempotency/persistence/dynamostore/dynamotest"
 	"github.com/ikkai-go/idempotency/persistence/dynamostore/rows"
 )
 
@@ -51,9 +51,9 @@ func newShop(t testing.TB, client *dynamodb.Client, table string) shop {
 }
 
 // local is a shop in an embedded database, whose client repeats at once.
-func local(t testing.TB) (*dynamolocal.DB, shop) {
+func local(t testing.TB) (*dynamotest.DB, shop) {
 	t.Helper()
-	db := dynamolocal.New()
+	db := dynamotest.New()
 	s := newShop(t, db.Client(func(o *dynamodb.Options) {
 		o.Retryer = retry.NewStandard(func(o *retry.StandardOptions) {
 			o.RateLimiter = ratelimit.None
@@ -288,7 +288,7 @@ func TestRowsRecogniseTheirOwnEffect(t *testing.T) {
 			db, s := local(t)
 			st.first(s)
 			requests := len(db.Requests())
-			db.Inject(dynamolocal.Fault{Request: requests + 1, Do: dynamolocal.DropReply()})
+			db.Inject(dynamotest.Fault{Request: requests + 1, Do: dynamotest.DropReply()})
 			err := s.apply(st.do(s)...)
 			// The one way to tell of one's own effect: it was processed.
 			if own := st.is == nil && errors.Is(err, rows.ErrProcessed); !own && !errors.Is(err, st.is) {
@@ -313,16 +313,16 @@ func TestRowsWithoutItemsInFailedConditions(t *testing.T) {
 		}
 		t.Run(st.name, func(t *testing.T) {
 			db, s := local(t)
-			db.Inject(dynamolocal.Fault{Times: dynamolocal.Always, Do: dynamolocal.OmitItem()})
+			db.Inject(dynamotest.Fault{Times: dynamotest.Always, Do: dynamotest.OmitItem()})
 			st.tell(t, s)
 		})
 	}
 }
 
 func TestRowsAtTheExternalEndpoint(t *testing.T) {
-	client, set := dynamolocal.External()
+	client, set := dynamotest.External()
 	if !set {
-		t.Skip(dynamolocal.EndpointEnv + " is not set")
+		t.Skip(dynamotest.EndpointEnv + " is not set")
 	}
 	for i, st := range stories {
 		t.Run(st.name, func(t *testing.T) {
@@ -340,7 +340,7 @@ func TestProcessingIDsAreKeptInASetOnly(t *testing.T) {
 		"a number":                 number("1"),
 		"a list with the ID":       &types.AttributeValueMemberL{Value: []types.AttributeValue{text("payment-1")}},
 	} {
-		for told, effects := range map[string][]dynamolocal.Fault{"": nil, ", no items": {{Times: dynamolocal.Always, Do: dynamolocal.OmitItem()}}} {
+		for told, effects := range map[string][]dynamotest.Fault{"": nil, ", no items": {{Times: dynamotest.Always, Do: dynamotest.OmitItem()}}} {
 			t.Run(name+told, func(t *testing.T) {
 				db, s := local(t)
 				s.put("a", "stock", "3")

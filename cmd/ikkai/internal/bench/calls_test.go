@@ -5,11 +5,11 @@ import (
 	"testing"
 
 	"github.com/ikkai-go/idempotency/cmd/ikkai/internal/figures"
-	"github.com/ikkai-go/idempotency/internal/dynamolocal"
+	"github.com/ikkai-go/idempotency/persistence/dynamostore/dynamotest"
 )
 
 func TestARoundSendsWhatItsReportSays(t *testing.T) {
-	db := dynamolocal.New()
+	db := dynamotest.New()
 	client, ctx := db.Client(), t.Context()
 	const table = "bench"
 	store, err := newStore(ctx, client, table)

@@ -14,7 +14,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/credentials"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 
-	"github.com/ikkai-go/idempotency/internal/dynamolocal"
+	"github.com/ikkai-go/idempotency/persistence/dynamostore/dynamotest"
 )
 
 // connect returns a client of an emulator, which takes any credentials: the one
@@ -28,7 +28,7 @@ func connect(ctx context.Context, url string) (client *dynamodb.Client, name str
 		}
 	}
 	client = dynamodb.New(dynamodb.Options{
-		Region:       dynamolocal.Region,
+		Region:       dynamotest.Region,
 		BaseEndpoint: aws.String(url),
 		Credentials:  credentials.NewStaticCredentialsProvider("local", "local", ""),
 	})
@@ -38,7 +38,7 @@ func connect(ctx context.Context, url string) (client *dynamodb.Client, name str
 // Serve serves the embedded DynamoDB on a free port, writes its URL as one line to
 // out, and stops when in ends.
 func Serve(in io.Reader, out io.Writer) error {
-	url, stop, err := dynamolocal.New().Listen()
+	url, stop, err := dynamotest.New().Listen()
 	if err != nil {
 		return err
 	}

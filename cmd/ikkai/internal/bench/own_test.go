@@ -17,8 +17,8 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
 	"github.com/ikkai-go/idempotency"
-	"github.com/ikkai-go/idempotency/internal/dynamolocal"
 	"github.com/ikkai-go/idempotency/persistence/dynamostore"
+	"github.com/ikkai-go/idempotency/persistence/dynamostore/dynamotest"
 )
 
 // A replay allocates hardly more than the request that it sends, whatever the size of
@@ -27,7 +27,7 @@ import (
 func TestReplayAllocatesLittleBesidesItsRequest(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), lambdaTimeout)
 	defer cancel()
-	db := dynamolocal.New()
+	db := dynamotest.New()
 	store, err := newStore(ctx, db.Client(), "bench")
 	if err != nil {
 		t.Fatal(err)

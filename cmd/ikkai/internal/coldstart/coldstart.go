@@ -13,8 +13,8 @@ import (
 	"time"
 
 	"github.com/ikkai-go/idempotency/cmd/ikkai/internal/rie"
-	"github.com/ikkai-go/idempotency/internal/dynamolocal"
 	"github.com/ikkai-go/idempotency/persistence/dynamostore"
+	"github.com/ikkai-go/idempotency/persistence/dynamostore/dynamotest"
 )
 
 // Options says how much to measure.
@@ -57,7 +57,7 @@ func Run(ctx context.Context, options Options) (report Report, err error) {
 			return Report{}, err
 		}
 	}
-	db := dynamolocal.New()
+	db := dynamotest.New()
 	if err := dynamostore.CreateTable(ctx, db.Client(), dynamostore.Config{Table: table}); err != nil {
 		return Report{}, err
 	}
@@ -103,7 +103,7 @@ func build(ctx context.Context, clone rie.Clone, name string) (*function, error)
 // variables are the environment variables of both functions.
 func variables(endpoint string) map[string]string {
 	return map[string]string{
-		"AWS_REGION":                dynamolocal.Region,
+		"AWS_REGION":                dynamotest.Region,
 		"AWS_ACCESS_KEY_ID":         "local",
 		"AWS_SECRET_ACCESS_KEY":     "local",
 		"AWS_ENDPOINT_URL_DYNAMODB": endpoint,

@@ -7,12 +7,12 @@ import (
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 
-	"github.com/ikkai-go/idempotency/internal/dynamolocal"
+	"github.com/ikkai-go/idempotency/persistence/dynamostore/dynamotest"
 )
 
 // victim sends requests until it is killed.
 type victim struct {
-	db     *dynamolocal.DB
+	db     *dynamotest.DB
 	sent   int
 	killed bool
 }
@@ -39,7 +39,7 @@ func TestAnEnvironmentIsKilledAtItsRequest(t *testing.T) {
 	s := newShowOf(t, nil)
 	v := &victim{db: s.stage.db}
 	s.stage.environments["env-17"].lambda = v
-	s.crashAt(t.Context(), "env-17", dynamolocal.Fault{Table: payroll.table, Operation: "PutItem", Match: 3})
+	s.crashAt(t.Context(), "env-17", dynamotest.Fault{Table: payroll.table, Operation: "PutItem", Match: 3})
 	death, err := s.start(t.Context(), "env-17")
 	if err != nil {
 		t.Fatal(err)

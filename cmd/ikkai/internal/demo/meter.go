@@ -4,20 +4,20 @@ import (
 	"net/http"
 	"sync"
 
-	"github.com/ikkai-go/idempotency/internal/dynamolocal"
+	"github.com/ikkai-go/idempotency/persistence/dynamostore/dynamotest"
 )
 
 // meters serve one database to several environments and tell whose request is
 // whose, which the database's own log does not.
 type meters struct {
-	db   *dynamolocal.DB
+	db   *dynamotest.DB
 	turn sync.Mutex // one request at a time, so that the log grows by its own entry
 }
 
 // meter is one environment's entrance to the database.
 type meter struct {
 	*meters
-	taken []dynamolocal.Request
+	taken []dynamotest.Request
 }
 
 // ServeHTTP implements [http.Handler].
@@ -30,7 +30,7 @@ func (m *meter) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 }
 
 // take returns the requests since it was last called.
-func (m *meter) take() []dynamolocal.Request {
+func (m *meter) take() []dynamotest.Request {
 	m.turn.Lock()
 	defer m.turn.Unlock()
 	taken := m.taken

@@ -9,7 +9,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/ikkai-go/idempotency/internal/dynamolocal"
+	"github.com/ikkai-go/idempotency/persistence/dynamostore/dynamotest"
 )
 
 // show is a story being told.
@@ -78,8 +78,8 @@ func (s *show) invoke(ctx context.Context, environment string, event []byte) (Wo
 
 // crashAt has an environment killed as soon as DynamoDB has carried out a request that
 // it sends, and before it hears of that.
-func (s *show) crashAt(ctx context.Context, environment string, request dynamolocal.Fault) {
-	request.Do = dynamolocal.After(func(dynamolocal.Request) {
+func (s *show) crashAt(ctx context.Context, environment string, request dynamotest.Fault) {
+	request.Do = dynamotest.After(func(dynamotest.Request) {
 		if err := s.stage.environments[environment].crash(ctx); err != nil {
 			s.promise("the environment "+environment+" can be killed", err.Error())
 		}

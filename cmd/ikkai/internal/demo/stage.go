@@ -17,9 +17,9 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
 	"github.com/ikkai-go/idempotency/cmd/ikkai/internal/rie"
-	"github.com/ikkai-go/idempotency/internal/dynamolocal"
 	"github.com/ikkai-go/idempotency/internal/queuesim"
 	"github.com/ikkai-go/idempotency/persistence/dynamostore"
+	"github.com/ikkai-go/idempotency/persistence/dynamostore/dynamotest"
 )
 
 const (
@@ -102,7 +102,7 @@ type lambda interface {
 // stage is all that runs during a demo.
 type stage struct {
 	logs         string // folder
-	db           *dynamolocal.DB
+	db           *dynamotest.DB
 	queue        *queuesim.Queue
 	server       *http.Server
 	served       chan struct{} // closed when the server has ended
@@ -143,7 +143,7 @@ func openStage(ctx context.Context, programs programs, logs string) (*stage, err
 
 // newStage is a stage with a database and a queue, and nobody on it.
 func newStage(ctx context.Context) (*stage, error) {
-	s := &stage{db: dynamolocal.New(), queue: queueOfOrders(), environments: make(map[string]*environment)}
+	s := &stage{db: dynamotest.New(), queue: queueOfOrders(), environments: make(map[string]*environment)}
 	client := s.db.Client()
 	if err := dynamostore.CreateTable(ctx, client, dynamostore.Config{Table: idempotencyTable}); err != nil {
 		return nil, err
@@ -210,7 +210,7 @@ func (s *stage) serve(listener net.Listener, handler http.Handler) {
 // needs some of too.
 func (r role) variables(endpoint string) map[string]string {
 	return map[string]string{
-		"AWS_REGION":                dynamolocal.Region,
+		"AWS_REGION":                dynamotest.Region,
 		"AWS_ACCESS_KEY_ID":         "local",
 		"AWS_SECRET_ACCESS_KEY":     "local",
 		"AWS_ENDPOINT_URL_DYNAMODB": endpoint,

@@ -4,8 +4,8 @@ import (
 	"context"
 	"net/http"
 
-	"github.com/ikkai-go/idempotency/internal/dynamolocal"
 	"github.com/ikkai-go/idempotency/persistence"
+	"github.com/ikkai-go/idempotency/persistence/dynamostore/dynamotest"
 )
 
 // The scenes of functions/checkout, a saga of three steps.
@@ -39,7 +39,7 @@ func declined(ctx context.Context, s *show) error {
 }
 
 func killedBetween(ctx context.Context, s *show) error {
-	s.crashAt(ctx, "env-16", dynamolocal.Fault{Table: idempotencyTable, Operation: "UpdateItem"})
+	s.crashAt(ctx, "env-16", dynamotest.Fault{Table: idempotencyTable, Operation: "UpdateItem"})
 	death, err := s.send(ctx, "env-16", killedBasket)
 	if err != nil {
 		return err

@@ -4,7 +4,7 @@ import (
 	"context"
 	"fmt"
 
-	"github.com/ikkai-go/idempotency/internal/dynamolocal"
+	"github.com/ikkai-go/idempotency/persistence/dynamostore/dynamotest"
 )
 
 // The scene of functions/payroll, a batch job on a schedule. The month is always the same.
@@ -13,7 +13,7 @@ const november = Month("2026-11")
 
 func payday(ctx context.Context, s *show) error {
 	const half = staff / 2
-	s.crashAt(ctx, "env-17", dynamolocal.Fault{Table: payroll.table, Operation: "PutItem", Match: half})
+	s.crashAt(ctx, "env-17", dynamotest.Fault{Table: payroll.table, Operation: "PutItem", Match: half})
 	death, err := s.start(ctx, "env-17")
 	if err != nil {
 		return err

@@ -5,7 +5,7 @@ import (
 	"slices"
 	"time"
 
-	"github.com/ikkai-go/idempotency/internal/dynamolocal"
+	"github.com/ikkai-go/idempotency/persistence/dynamostore/dynamotest"
 )
 
 // Summary is how things stand at the end.
@@ -63,7 +63,7 @@ func (s *show) summarize() Summary {
 }
 
 // countRequests adds up like requests, table by table.
-func countRequests(log []dynamolocal.Request) []RequestCount {
+func countRequests(log []dynamotest.Request) []RequestCount {
 	var counts []RequestCount
 	for _, r := range requestsOf(log) {
 		like := func(c RequestCount) bool {

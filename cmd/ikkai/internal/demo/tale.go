@@ -6,7 +6,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/ikkai-go/idempotency/internal/dynamolocal"
+	"github.com/ikkai-go/idempotency/persistence/dynamostore/dynamotest"
 )
 
 // Scene is the beginning of a chapter.
@@ -110,7 +110,7 @@ type Request struct {
 	Write     float64 `json:"write_units,omitempty"`
 }
 
-func requestsOf(log []dynamolocal.Request) []Request {
+func requestsOf(log []dynamotest.Request) []Request {
 	requests := make([]Request, 0, len(log))
 	for _, logged := range log {
 		requests = append(requests, Request{

@@ -7,14 +7,14 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 
 	"github.com/ikkai-go/idempotency/cmd/ikkai/internal/coldstart/functions/payment"
-	"github.com/ikkai-go/idempotency/internal/dynamolocal"
 	"github.com/ikkai-go/idempotency/persistence/dynamostore"
+	"github.com/ikkai-go/idempotency/persistence/dynamostore/dynamotest"
 )
 
 // newFunction has a table of its own.
 func newFunction(t *testing.T) function {
 	t.Helper()
-	db := dynamolocal.New()
+	db := dynamotest.New()
 	f := function{client: db.Client(func(o *dynamodb.Options) { o.Retryer = aws.NopRetryer{} }), table: "idempotency"}
 	if err := dynamostore.CreateTable(t.Context(), f.client, dynamostore.Config{Table: f.table}); err != nil {
 		t.Fatal(err)

@@ -3,12 +3,12 @@ package main
 import (
 	"testing"
 
-	"github.com/ikkai-go/idempotency/internal/dynamolocal"
 	"github.com/ikkai-go/idempotency/persistence/dynamostore"
+	"github.com/ikkai-go/idempotency/persistence/dynamostore/dynamotest"
 )
 
 func TestARepeatedOrderIsAnsweredFromItsRecord(t *testing.T) {
-	client := dynamolocal.New().Client()
+	client := dynamotest.New().Client()
 	if err := dynamostore.CreateTable(t.Context(), client, dynamostore.Config{Table: "idempotency"}); err != nil {
 		t.Fatal(err)
 	}
@@ -28,7 +28,7 @@ func TestARepeatedOrderIsAnsweredFromItsRecord(t *testing.T) {
 }
 
 func TestTheTableMustBeNamed(t *testing.T) {
-	if _, err := newFunction(dynamolocal.New().Client(), ""); err == nil {
+	if _, err := newFunction(dynamotest.New().Client(), ""); err == nil {
 		t.Error("the function starts without a table")
 	}
 }

@@ -1,0 +1,206 @@
+package dynamotest
+
+import (
+	"maps"
+	"slices"
+	"strings"
+)
+
+type (
+	putItemInput struct {
+		putRequest
+		returnOptions
+		legacyParameters
+	}
+	updateItemInput struct {
+		updateRequest
+		returnOptions
+		legacyParameters
+	}
+	deleteItemInput struct {
+		deleteRequest
+		returnOptions
+		legacyParameters
+	}
+	getItemInput struct {
+		getRequest
+		legacyParameters
+		ConsistentRead         consistentRead
+		ReturnConsumedCapacity string
+	}
+)
+
+// returnOptions say what the reply to a write carries.
+type returnOptions struct {
+	ReturnValues                string
+	ReturnConsumedCapacity      string
+	ReturnItemCollectionMetrics string // there are no local indexes, hence no metrics
+}
+
+type writeItemOutput struct {
+	Attributes       wireItem      `json:",omitempty"`
+	ConsumedCapacity *wireCapacity `json:",omitempty"`
+}
+
+func (o returnOptions) check(faults *constraints) {
+	checkEnum(faults, o.ReturnValues, "returnValues", "ALL_NEW", "UPDATED_OLD", "ALL_OLD", "NONE", "UPDATED_NEW")
+	checkEnum(faults, o.ReturnConsumedCapacity, "returnConsumedCapacity", "INDEXES", "TOTAL", "NONE")
+	checkEnum(faults, o.ReturnItemCollectionMetrics, "returnItemCollectionMetrics", "SIZE", "NONE")
+}
+
+// checkOldOnly refuses what only UpdateItem can return.
+func (o returnOptions) checkOldOnly() error {
+	if o.ReturnValues != "" && o.ReturnValues != "NONE" && o.ReturnValues != "ALL_OLD" {
+		return invalid("ReturnValues can only be ALL_OLD or NONE")
+	}
+	return nil
+}
+
+// output is the reply to a write; places are those an update changed.
+func (o returnOptions) output(c *call, old, after item, places []path) writeItemOutput {
+	var shown item
+	switch o.ReturnValues {
+	case "ALL_OLD":
+		shown = old
+	case "ALL_NEW":
+		shown = after
+	case "UPDATED_OLD":
+		shown = projection(places).of(old)
+	case "UPDATED_NEW":
+		shown = projection(places).of(after)
+	}
+	return writeItemOutput{Attributes: shown.wire(), ConsumedCapacity: c.consumed.reportOne(o.ReturnConsumedCapacity)}
+}
+
+// carryOut runs a prepared write and shapes its answer; places are those that an
+// update names.
+func (o returnOptions) carryOut(c *call, w write, places []path) (any, error) {
+	old, after, err := w.run(c)
+	if err != nil {
+		return nil, err
+	}
+	return o.output(c, old, after, places), nil
+}
+
+func (in *putItemInput) apply(c *call) (any, error) {
+	var faults constraints
+	in.putRequest.check(&faults, "")
+	in.returnOptions.check(&faults)
+	if err := firstError(faults.err, in.checkOldOnly, in.refuseLegacy(in.conditionParameter())); err != nil {
+		return nil, err
+	}
+	w, err := in.prepare(c)
+	if err != nil {
+		return nil, err
+	}
+	return in.carryOut(c, w, nil)
+}
+
+func (in *deleteItemInput) apply(c *call) (any, error) {
+	var faults constraints
+	in.deleteRequest.check(&faults, "")
+	in.returnOptions.check(&faults)
+	if err := firstError(faults.err, in.checkOldOnly, in.refuseLegacy(in.conditionParameter())); err != nil {
+		return nil, err
+	}
+	w, err := in.prepare(c)
+	if err != nil {
+		return nil, err
+	}
+	return in.carryOut(c, w, nil)
+}
+
+func (in *updateItemInput) apply(c *call) (any, error) {
+	var faults constraints
+	in.updateRequest.check(&faults, "")
+	in.returnOptions.check(&faults)
+	expressions := []expressionParameter{{"UpdateExpression", in.Update}, in.conditionParameter()}
+	if err := firstError(faults.err, in.refuseLegacy(expressions...)); err != nil {
+		return nil, err
+	}
+	w, places, err := in.prepareUpdate(c)
+	if err != nil {
+		return nil, err
+	}
+	return in.carryOut(c, w, places)
+}
+
+// firstError runs the checks in order and stops at the first that complains.
+func firstError(checks ...func() error) error {
+	for _, check := range checks {
+		if err := check(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// getRequest reads one item.
+type getRequest struct {
+	Table      *string  `json:"TableName"`
+	Key        wireItem `json:"Key"`
+	Projection *string  `json:"ProjectionExpression"`
+	expressionAttributes
+}
+
+type getItemOutput struct {
+	Item             wireItem      `json:",omitzero"` // {} for an item of which nothing was selected
+	ConsumedCapacity *wireCapacity `json:",omitempty"`
+}
+
+func (r getRequest) subjects() []string { return nonNil(r.Table) }
+
+func (r getRequest) projectionParameter() expressionParameter {
+	return expressionParameter{"ProjectionExpression", r.Projection}
+}
+
+func (r getRequest) check(faults *constraints, prefix string) {
+	faults.addIf(r.Key == nil, "null", prefix+"key", "Member must not be null")
+	checkTableName(faults, r.Table, prefix)
+}
+
+// read is the item, and what the request selects of it.
+func (r getRequest) read(c *call) (found, selected item, err error) {
+	p, err := r.placeholders(r.projectionParameter())
+	if err != nil {
+		return nil, nil, err
+	}
+	selection, err := parse(p, r.projectionParameter(), (*parser).projection)
+	if err != nil {
+		return nil, nil, err
+	}
+	if err := p.unused(); err != nil {
+		return nil, nil, err
+	}
+	t, key, err := c.locate(*r.Table, r.Key)
+	if err != nil {
+		return nil, nil, err
+	}
+	c.key = key.String()
+	found = t.get(key)
+	return found, selection.of(found), nil
+}
+
+func (in *getItemInput) apply(c *call) (any, error) {
+	var faults constraints
+	in.check(&faults, "")
+	checkEnum(&faults, in.ReturnConsumedCapacity, "returnConsumedCapacity", "INDEXES", "TOTAL", "NONE")
+	if err := firstError(faults.err, in.refuseLegacy(in.projectionParameter())); err != nil {
+		return nil, err
+	}
+	found, selected, err := in.read(c)
+	if err != nil {
+		return nil, err
+	}
+	c.consumed.add(*in.Table, in.ConsistentRead.capacity(found.size()))
+	return getItemOutput{Item: selected.wire(), ConsumedCapacity: c.consumed.reportOne(in.ReturnConsumedCapacity)}, nil
+}
+
+// String is the item for human readers, e.g. id=a#1 count=2, its attributes in alphabetical order.
+func (i item) String() string {
+	parts := make([]string, 0, len(i))
+	for _, name := range slices.Sorted(maps.Keys(i)) {
+		parts = append(parts, name+"="+i[name].plain())
+	}
+	return strings.Join(parts, " ")
+}

@@ -1,0 +1,124 @@
+package dynamotest
+
+import (
+	"cmp"
+	"hash/fnv"
+	"slices"
+)
+
+// keyAttribute is one attribute of a primary key.
+type keyAttribute struct {
+	name string
+	kind kind
+}
+
+// keySchema is a primary key: the partition (hash) key and, maybe, the sort (range) key.
+type keySchema []keyAttribute
+
+func (k keySchema) hash() keyAttribute { return k[0] }
+
+// has reports whether an attribute is part of the key.
+func (k keySchema) has(name string) bool {
+	return slices.ContainsFunc(k, func(a keyAttribute) bool { return a.name == name })
+}
+
+// of is the key part of an item.
+func (k keySchema) of(i item) item {
+	key := make(item, len(k))
+	for _, a := range k {
+		if v, ok := i[a.name]; ok {
+			key[a.name] = v
+		}
+	}
+	return key
+}
+
+// checkKey refuses anything but exactly the key attributes.
+func (k keySchema) checkKey(key item) error {
+	if len(key) != len(k) {
+		return keyError{errKeySchema}
+	}
+	for _, a := range k {
+		v, ok := key[a.name]
+		if !ok || v.kind != a.kind {
+			return keyError{errKeySchema}
+		}
+		if err := k.checkKeyValue(a, v); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+var errKeySchema = invalid("The provided key element does not match the schema")
+
+// keyError is an item or key that does not fit its table. Alone it is the request's error, in a transaction it is one
+// action's reason.
+type keyError struct{ *apiError }
+
+func (e keyError) Unwrap() error { return e.apiError }
+
+// checkItem refuses an item whose key attributes are missing or unfit.
+func (k keySchema) checkItem(i item) error {
+	for _, a := range k {
+		v, ok := i[a.name]
+		if !ok {
+			return keyError{invalidParameter("Missing the key %s in the item", a.name)}
+		}
+		if v.kind != a.kind {
+			return keyError{invalidParameter("Type mismatch for key %s expected: %s actual: %s", a.name, a.kind, v.kind)}
+		}
+		if err := k.checkKeyValue(a, v); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (k keySchema) checkKeyValue(a keyAttribute, v value) error {
+	switch {
+	case a.kind != kindNumber && v.text == "":
+		return emptyKeyValue(a)
+	case a == k.hash() && len(v.text) > maxHashKeySize:
+		return invalidParameter("Size of hashkey has exceeded the maximum size limit of2048 bytes")
+	case a != k.hash() && len(v.text) > maxSortKeySize:
+		return invalidParameter("Aggregated size of all range keys has exceeded the size limit of 1024 bytes")
+	}
+	return nil
+}
+
+func emptyKeyValue(a keyAttribute) error {
+	content := "string"
+	if a.kind == kindBinary {
+		content = "binary"
+	}
+	return invalid("One or more parameter values are not valid. The AttributeValue for a key attribute cannot contain an empty %s value. Key: %s", content, a.name)
+}
+
+// place is where an item stands in the order of a table or index: partitions by a hash of their key, as if at
+// random but always the same, and inside them by the sort key. For an index the table's key breaks ties.
+type place struct {
+	partition uint64
+	keys      []value
+}
+
+// place is where an item with these key attributes stands.
+func (k keySchema) place(i item, tieBreakers ...value) place {
+	at := place{keys: make([]value, 0, len(k)+len(tieBreakers))}
+	for _, a := range k {
+		at.keys = append(at.keys, i[a.name])
+	}
+	at.partition = partitionOf(at.keys[0])
+	at.keys = append(at.keys, tieBreakers...)
+	return at
+}
+
+func partitionOf(hash value) uint64 {
+	h := fnv.New64a()
+	_, _ = h.Write([]byte(hash.String())) // never fails
+	return h.Sum64()
+}
+
+func (p place) compare(q place) int {
+	return cmp.Or(cmp.Compare(p.partition, q.partition), slices.CompareFunc(p.keys, q.keys, value.compare))
+}
