@@ -42,6 +42,16 @@ func ExampleMustJMESPath() {
 	// headers."idempotency-key" || powertools_json(body).request_id
 }
 
+func ExampleWholePayload() {
+	whole := idempotency.WholePayload()
+	first, _ := whole.Key("report", []byte(`{"month": "2026-11", "pages": 3}`))
+	retry, _ := whole.Key("report", []byte(`{"pages": 3.0, "month": "2026-11"}`))
+	other, _ := whole.Key("report", []byte(`{"month": "2026-11", "pages": 3, "sent": "09:41:07"}`))
+	fmt.Println(whole, first == retry, first == other)
+	// Output:
+	// @ true false
+}
+
 func ExampleExpression_Canonical() {
 	order := idempotency.MustJMESPath("{id: id, lines: lines[*].[sku, quantity]}")
 	canonical, err := order.Canonical([]byte(`{"id": 9007199254740993, "lines": [{"sku": "\u0041", "quantity": 2.0, "price": 7}]}`))

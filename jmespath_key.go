@@ -108,6 +108,17 @@ func MustJMESPath(expression string) *Expression {
 	return e
 }
 
+// WholePayload returns the expression @, which selects all of the payload: requests
+// are the same if nothing in their payloads differs. That is right for a payload that
+// is made once and then repeated, as Lambda repeats an asynchronous invocation. It is
+// wrong for the events of API Gateway, function URLs and SQS, in which every try has
+// another ID, time or count.
+//
+// It is always the same *Expression, so that it can be told by ==.
+func WholePayload() *Expression { return wholePayload }
+
+var wholePayload = MustJMESPath("@")
+
 // String returns the text the expression was compiled from.
 func (e *Expression) String() string { return e.text }
 
