@@ -106,6 +106,19 @@ func ExampleKey() {
 	// true
 }
 
+func ExampleTenantKey() {
+	key, _ := idempotency.Key("payment", "ord-1")
+	blue, _ := idempotency.TenantKey("blue", key)
+	fmt.Println(key)
+	fmt.Println(blue)
+	_, err := idempotency.TenantKey("green", blue)
+	fmt.Println(err)
+	// Output:
+	// payment#7a8c7a36b0796ea527a39ba7be1f825c1fb57c6f75b24d5afd813e366286aec6
+	// payment#@blue#7a8c7a36b0796ea527a39ba7be1f825c1fb57c6f75b24d5afd813e366286aec6
+	// tenant "green": the key has a tenant already
+}
+
 func ExampleCheckOperation() {
 	fmt.Println(idempotency.CheckOperation("payment"))
 	fmt.Println(idempotency.CheckOperation("payment#1"))
