@@ -19,6 +19,9 @@ type Event struct {
 	// Elapsed is how long the function ran (Executed, Released, LeaseLost,
 	// NotStored) or how long the call waited (Waited).
 	Elapsed time.Duration
+	// ExpiresAt is until when the outcome answers duplicates (Executed, Replayed, and
+	// NotStored where the outcome is recorded without its result); zero elsewhere.
+	ExpiresAt time.Time
 	// Err is what went wrong, if anything did.
 	Err error
 }

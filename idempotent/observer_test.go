@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"slices"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"github.com/ikkai-go/idempotency/idempotent"
 	"github.com/ikkai-go/idempotency/persistence"
@@ -68,4 +70,35 @@ func ExampleWithObserver() {
 	})
 	fmt.Println(err, recorded)
 	// Output: card declined true
+}
+
+// Events tell until when an outcome answers duplicates, where there is one.
+func TestEventsTellUntilWhenAnOutcomeIsKept(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		until := time.Now().Add(time.Hour)
+		for name, run := range map[string]struct {
+			config idempotent.Config
+			fn     func(context.Context) (int, error)
+			want   []time.Time
+		}{
+			"a result":              {fn: func(context.Context) (int, error) { return 1, nil }, want: []time.Time{until, until}},
+			"a failure for good":    {fn: func(context.Context) (int, error) { return 0, idempotent.Permanent(errors.New("declined")) }, want: []time.Time{until, until}},
+			"a result not kept":     {config: idempotent.Config{Results: idempotent.OnlyLock}, fn: func(context.Context) (int, error) { return 1, nil }, want: []time.Time{until, until}},
+			"a failure for the day": {fn: func(context.Context) (int, error) { return 0, errors.New("down") }, want: []time.Time{{}, {}}},
+		} {
+			run.config.Operation, run.config.TTL = "payment", time.Hour
+			guard, err := idempotent.New(persistence.NewMemory(), run.config)
+			if err != nil {
+				t.Fatal(err)
+			}
+			var told []time.Time
+			ctx := idempotent.WithObserver(t.Context(), func(_ context.Context, e idempotent.Event) { told = append(told, e.ExpiresAt) })
+			for range 2 {
+				_, _ = idempotent.Do(ctx, guard, "o1", run.fn)
+			}
+			if !slices.EqualFunc(told, run.want, time.Time.Equal) {
+				t.Errorf("%s: told %v, want %v", name, told, run.want)
+			}
+		}
+	})
 }

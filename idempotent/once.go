@@ -20,6 +20,7 @@ type once struct {
 	enlisted *persistence.Enlistment
 	until    time.Time     // when the function's time is over
 	elapsed  time.Duration // of the function
+	expires  time.Time     // of the outcome, once it is recorded
 }
 
 // callOnce takes a call through the short form. It is not settled where the record is
@@ -116,6 +117,7 @@ func (o *once) commit(ctx context.Context, status persistence.Status, writes []p
 // was the cause of it, if there is one.
 func (o *once) answer(ctx context.Context, record persistence.Record, cause error) (*replayed, bool, error) {
 	if record.Owner == o.claim.Owner {
+		o.expires = record.ExpiresAt
 		if o.effect.omit != nil {
 			o.report(ctx, NotStored, o.effect.omit)
 		} else {
@@ -135,5 +137,5 @@ func (o *once) answer(ctx context.Context, record persistence.Record, cause erro
 }
 
 func (o *once) report(ctx context.Context, kind EventKind, err error) {
-	o.guard.report(ctx, Event{Kind: kind, Key: o.claim.Key, Attempt: 1, Elapsed: o.elapsed, Err: err})
+	o.guard.report(ctx, Event{Kind: kind, Key: o.claim.Key, Attempt: 1, Elapsed: o.elapsed, ExpiresAt: o.expires, Err: err})
 }

@@ -16,7 +16,7 @@ type Replay struct {
 // replay answers from a finished record.
 func (g *Guard) replay(ctx context.Context, r persistence.Record) (*replayed, error) {
 	result, err := g.storedAnswer(ctx, r)
-	g.report(ctx, Event{Kind: Replayed, Key: r.Key, Attempt: r.Attempt, Err: err})
+	g.report(ctx, Event{Kind: Replayed, Key: r.Key, Attempt: r.Attempt, ExpiresAt: r.ExpiresAt, Err: err})
 	if err != nil {
 		return nil, err
 	}

@@ -21,6 +21,7 @@ type tenure struct {
 	enlisted *persistence.Enlistment // commits with the result
 	status   persistence.Status      // that the effect is recorded with; empty for COMPLETED
 	elapsed  time.Duration           // of the function
+	expires  time.Time               // of the outcome, once it is recorded
 	settled  bool
 	// committing says that the result commits with the function's effects, so that
 	// nothing has happened unless that has.
@@ -157,6 +158,9 @@ func (t *tenure) complete(ctx context.Context, cause error) error {
 		return err
 	}
 	t.settled = true
+	if err == nil {
+		t.expires = outcome.ExpiresAt
+	}
 	switch {
 	case errors.Is(err, persistence.ErrLeaseLost):
 		t.report(ctx, LeaseLost, err)
@@ -202,7 +206,7 @@ func (t *tenure) release(ctx context.Context, cause error) (kept []string) {
 }
 
 func (t *tenure) report(ctx context.Context, kind EventKind, err error) {
-	t.guard.report(ctx, Event{Kind: kind, Key: t.record.Key, Attempt: t.record.Attempt, Elapsed: t.elapsed, Err: err})
+	t.guard.report(ctx, Event{Kind: kind, Key: t.record.Key, Attempt: t.record.Attempt, Elapsed: t.elapsed, ExpiresAt: t.expires, Err: err})
 }
 
 // settling is the context of the writes that settle a record. The function's own
