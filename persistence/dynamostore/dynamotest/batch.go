@@ -67,10 +67,8 @@ func (in *batchWriteInput) apply(c *call) (any, error) {
 			writes = append(writes, w)
 		}
 	}
-	for _, w := range writes {
-		if _, _, err := w.run(c); err != nil {
-			return nil, err
-		}
+	if _, err := c.carryOut(writes); err != nil {
+		return nil, err
 	}
 	if len(writes) > 1 {
 		c.key = ""

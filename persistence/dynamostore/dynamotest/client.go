@@ -33,9 +33,9 @@ func (db *DB) Items(tableName string) []map[string]types.AttributeValue {
 	if !ok {
 		return nil
 	}
-	items := make([]map[string]types.AttributeValue, len(t.rows))
-	for i, r := range t.rows {
-		items[i] = r.item.wire().sdk()
+	items := make([]map[string]types.AttributeValue, 0, t.items.rows.Len())
+	for r := range t.items.within(everywhere, false) {
+		items = append(items, r.item.wire().sdk())
 	}
 	return items
 }
@@ -53,12 +53,8 @@ func (db *DB) Seed(tableName string, items ...map[string]types.AttributeValue) e
 		}
 		writes = append(writes, w)
 	}
-	for _, w := range writes {
-		if _, _, err := w.run(c); err != nil {
-			return err
-		}
-	}
-	return nil
+	_, err := c.carryOut(writes)
+	return err
 }
 
 func (w wireValue) sdk() types.AttributeValue {

@@ -158,6 +158,7 @@ func (in *createTableInput) table() (*table, error) {
 	if t.keys, err = in.keySchema(in.Keys); err != nil {
 		return nil, err
 	}
+	t.items = newCollection(t.keys, nil)
 	if t.throughput, err = in.throughput(in.Throughput); err != nil {
 		return nil, err
 	}
@@ -254,7 +255,7 @@ func (in *createTableInput) index(t *table, definition indexDefinition) (*index,
 	if err != nil {
 		return nil, err
 	}
-	return &index{name: definition.Name, keys: keys, projection: definition.Projection, throughput: capacity}, nil
+	return &index{collection: newCollection(keys, t.keys), name: definition.Name, projection: definition.Projection, throughput: capacity}, nil
 }
 
 // newID is a random identifier in the usual 8-4-4-4-12 form.
@@ -276,26 +277,25 @@ func (t *table) describe(status string) tableDescription {
 	d := tableDescription{
 		AttributeDefinitions:  t.attributes,
 		CreationDateTime:      epochSeconds(t.created),
-		ItemCount:             len(t.rows),
+		ItemCount:             t.items.rows.Len(),
 		KeySchema:             t.keys.elements(),
 		ProvisionedThroughput: throughputDescription{throughput: t.throughput},
 		TableArn:              arnPrefix + t.name,
 		TableID:               t.id,
 		TableName:             t.name,
-		TableSizeBytes:        t.rows.size(),
+		TableSizeBytes:        t.items.bytes,
 		TableStatus:           status,
 	}
 	if t.billingMode == "PAY_PER_REQUEST" {
 		d.BillingModeSummary = &billingModeSummary{t.billingMode}
 	}
 	for _, x := range t.indexes {
-		entries := x.rows(t)
 		d.GlobalSecondaryIndexes = append(d.GlobalSecondaryIndexes, indexDescription{
 			IndexArn:              d.TableArn + "/index/" + x.name,
 			IndexName:             x.name,
-			IndexSizeBytes:        entries.size(),
+			IndexSizeBytes:        x.bytes,
 			IndexStatus:           status,
-			ItemCount:             len(entries),
+			ItemCount:             x.rows.Len(),
 			KeySchema:             x.keys.elements(),
 			Projection:            x.projection,
 			ProvisionedThroughput: throughputDescription{throughput: x.throughput},

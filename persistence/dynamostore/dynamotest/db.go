@@ -12,8 +12,8 @@ type DB struct {
 
 	mu     sync.Mutex
 	tables map[string]*table
-	tokens map[string]tokenUse
-	log    []*Request
+	tokens tokens
+	log    requestLog
 	faults []*rule
 }
 
@@ -26,7 +26,6 @@ func NewAt(now func() time.Time) *DB {
 	return &DB{
 		now:    now,
 		tables: make(map[string]*table),
-		tokens: make(map[string]tokenUse),
 	}
 }
 

@@ -13,10 +13,10 @@ func (db *DB) Dump(w io.Writer) error {
 	defer db.mu.Unlock()
 	for _, name := range slices.Sorted(maps.Keys(db.tables)) {
 		t := db.tables[name]
-		if _, err := fmt.Fprintf(w, "%s (%d items)\n", name, len(t.rows)); err != nil {
+		if _, err := fmt.Fprintf(w, "%s (%d items)\n", name, t.items.rows.Len()); err != nil {
 			return err
 		}
-		for _, r := range t.rows {
+		for r := range t.items.within(everywhere, false) {
 			if _, err := fmt.Fprintf(w, "  %s\n", r.item); err != nil {
 				return err
 			}

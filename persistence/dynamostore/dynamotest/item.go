@@ -75,11 +75,11 @@ func (o returnOptions) output(c *call, old, after item, places []path) writeItem
 // carryOut runs a prepared write and shapes its answer; places are those that an
 // update names.
 func (o returnOptions) carryOut(c *call, w write, places []path) (any, error) {
-	old, after, err := w.run(c)
+	changes, err := c.carryOut([]write{w})
 	if err != nil {
 		return nil, err
 	}
-	return o.output(c, old, after, places), nil
+	return o.output(c, changes[0].old, changes[0].after, places), nil
 }
 
 func (in *putItemInput) apply(c *call) (any, error) {

@@ -3,6 +3,7 @@ package dynamotest
 import (
 	"cmp"
 	"hash/fnv"
+	"math/bits"
 	"slices"
 )
 
@@ -100,18 +101,16 @@ func emptyKeyValue(a keyAttribute) error {
 type place struct {
 	partition uint64
 	keys      []value
+	edge      edge
 }
 
-// place is where an item with these key attributes stands.
-func (k keySchema) place(i item, tieBreakers ...value) place {
-	at := place{keys: make([]value, 0, len(k)+len(tieBreakers))}
-	for _, a := range k {
-		at.keys = append(at.keys, i[a.name])
-	}
-	at.partition = partitionOf(at.keys[0])
-	at.keys = append(at.keys, tieBreakers...)
-	return at
-}
+// edge makes a place stand between rows: ahead of all those, or behind all those, whose keys begin with its own.
+type edge int
+
+const (
+	ahead  edge = -1
+	behind edge = 1
+)
 
 func partitionOf(hash value) uint64 {
 	h := fnv.New64a()
@@ -120,5 +119,39 @@ func partitionOf(hash value) uint64 {
 }
 
 func (p place) compare(q place) int {
-	return cmp.Or(cmp.Compare(p.partition, q.partition), slices.CompareFunc(p.keys, q.keys, value.compare))
+	if p.partition != q.partition {
+		return cmp.Compare(p.partition, q.partition)
+	}
+	for i := range min(len(p.keys), len(q.keys)) {
+		if order := p.keys[i].compare(q.keys[i]); order != 0 {
+			return order
+		}
+	}
+	switch {
+	case len(p.keys) < len(q.keys):
+		return int(p.edge)
+	case len(p.keys) > len(q.keys):
+		return -int(q.edge)
+	default:
+		return cmp.Compare(p.edge, q.edge)
+	}
+}
+
+// under are the places whose keys begin with these: a partition, or all with one sort key.
+func under(keys ...value) span {
+	partition := partitionOf(keys[0])
+	return span{place{partition, keys, ahead}, place{partition, keys, behind}}
+}
+
+// segment is one of so many equal shares of all partitions.
+func segment(number, of int) span {
+	share := everywhere
+	if number > 0 {
+		share.low.partition, _ = bits.Div64(uint64(number), 0, uint64(of))
+	}
+	if number+1 < of {
+		next, _ := bits.Div64(uint64(number+1), 0, uint64(of))
+		share.high = place{partition: next, edge: ahead}
+	}
+	return share
 }

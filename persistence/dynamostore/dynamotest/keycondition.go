@@ -2,18 +2,14 @@ package dynamotest
 
 import "slices"
 
-// keyCondition is a parsed KeyConditionExpression: one partition, and which of its items by their sort keys.
-type keyCondition struct {
-	hash value
-	sort condition
-}
+// keyCondition is a KeyConditionExpression bound to keys: one partition, and what of it by the sort keys.
+type keyCondition struct{ partition, selected span }
 
 // keyTerm is one of the at most two conditions a key condition is made of.
 type keyTerm struct {
 	attribute string
 	operator  string
 	operands  []operand
-	condition condition
 }
 
 // keyTerms reads a KeyConditionExpression, which has the grammar of conditions but allows little of it.
@@ -39,11 +35,11 @@ func (p *parser) terms(c condition) []keyTerm {
 		if c.operator == "<>" {
 			p.notInKeyCondition("<>")
 		}
-		return p.term(c, c.operator, c.left, c.right)
+		return p.term(c.operator, c.left, c.right)
 	case between:
-		return p.term(c, "BETWEEN", c.subject, c.low, c.high)
+		return p.term("BETWEEN", c.subject, c.low, c.high)
 	case prefixTest:
-		return p.term(c, "begins_with", c.subject, c.prefix)
+		return p.term("begins_with", c.subject, c.prefix)
 	case disjunction:
 		p.notInKeyCondition("OR")
 	case negation:
@@ -67,14 +63,14 @@ func (p *parser) notInKeyCondition(operator string) {
 	p.refuse("Invalid operator used in KeyConditionExpression: %s", operator)
 }
 
-func (p *parser) term(c condition, operator string, subject operand, operands ...operand) []keyTerm {
+func (p *parser) term(operator string, subject operand, operands ...operand) []keyTerm {
 	for _, o := range append(operands, subject) {
 		if _, isSize := o.(sizeOf); isSize {
 			p.refuse("KeyConditionExpressions cannot contain nested operations")
 		}
 	}
 	if _, isConstant := subject.(constant); isConstant && len(operands) == 1 {
-		subject, operands[0] = operands[0], subject // :value = key
+		subject, operands[0], operator = operands[0], subject, mirrored[operator] // :value = key
 	}
 	at, isPath := subject.(path)
 	if !isPath {
@@ -88,12 +84,16 @@ func (p *parser) term(c condition, operator string, subject operand, operands ..
 			p.refuse("Invalid condition in KeyConditionExpression: Multiple attribute names used in one condition")
 		}
 	}
-	return []keyTerm{{attribute: at[0].name, operator: operator, operands: operands, condition: c}}
+	return []keyTerm{{attribute: at[0].name, operator: operator, operands: operands}}
 }
+
+// mirrored are the comparators for operands that change sides.
+var mirrored = map[string]string{"=": "=", "<": ">", "<=": ">=", ">": "<", ">=": "<="}
 
 // bindKeyTerms fits the terms to the keys of a table or index: an equal partition key, maybe a sort key condition.
 func bindKeyTerms(terms []keyTerm, keys keySchema) (keyCondition, error) {
-	bound := keyCondition{sort: unrestricted{}}
+	var bound keyCondition
+	var sort *keyTerm
 	if len(terms) > 2 {
 		return bound, invalid("Conditions can be of length 1 or 2 only")
 	}
@@ -107,17 +107,62 @@ func bindKeyTerms(terms []keyTerm, keys keySchema) (keyCondition, error) {
 		}
 		switch {
 		case key != keys.hash():
-			bound.sort = terms[at].condition
+			sort = &terms[at]
 		case terms[at].operator != "=":
 			return bound, errKeyCondition
 		default:
-			bound.hash, _ = terms[at].operands[0].in(nil)
+			hash, _ := terms[at].operands[0].in(nil)
+			bound.partition = under(hash)
 		}
 	}
 	if len(terms) > len(keys) {
 		return bound, errKeyCondition
 	}
+	bound.selected = bound.partition
+	if sort != nil {
+		bound.selected = sort.of(bound.partition)
+	}
 	return bound, nil
+}
+
+// of is what the condition on a sort key leaves of a partition.
+func (t *keyTerm) of(partition span) span {
+	var at []span // of the operands
+	for _, o := range t.operands {
+		v, _ := o.in(nil)
+		at = append(at, under(partition.low.keys[0], v))
+	}
+	switch t.operator {
+	case "=":
+		return at[0]
+	case "<":
+		return span{partition.low, at[0].low}
+	case "<=":
+		return span{partition.low, at[0].high}
+	case ">":
+		return span{at[0].high, partition.high}
+	case ">=":
+		return span{at[0].low, partition.high}
+	case "BETWEEN":
+		return span{at[0].low, at[1].high}
+	default: // begins_with
+		prefix, _ := t.operands[0].in(nil)
+		next, ok := following(prefix)
+		if !ok {
+			return span{at[0].low, partition.high}
+		}
+		return span{at[0].low, under(partition.low.keys[0], next).low}
+	}
+}
+
+// following is the least value behind all those that begin with the prefix; false if there is none.
+func following(prefix value) (value, bool) {
+	for last := len(prefix.text) - 1; last >= 0; last-- {
+		if b := prefix.text[last]; b < 0xff {
+			return value{kind: prefix.kind, text: prefix.text[:last] + string([]byte{b + 1})}, true
+		}
+	}
+	return value{}, false
 }
 
 var errKeyCondition = invalid("Query key condition not supported")

@@ -20,12 +20,33 @@ type Request struct {
 	Faults   []string // the effects of the fault plan that touched it
 }
 
-// Requests returns the log, oldest first: every request that reached the server since New or ResetLog.
+// requestLog is the newest requests and what all of them since the last reset consumed.
+type requestLog struct {
+	newest   []*Request
+	count    int // of all requests, also of those that are no longer kept
+	consumed Capacity
+}
+
+// logLimit is how many requests the log keeps at least.
+const logLimit = 10_000
+
+// add numbers the request and keeps it. Every so often it lets go of what is over the limit.
+func (l *requestLog) add(r *Request) {
+	l.count++
+	r.Index = l.count
+	if len(l.newest) == 2*logLimit {
+		l.newest = append(make([]*Request, 0, 2*logLimit), l.newest[logLimit:]...)
+	}
+	l.newest = append(l.newest, r)
+}
+
+// Requests returns the log, oldest first: the requests that reached the server since New or ResetLog, of more than
+// ten thousand at least the newest ten thousand.
 func (db *DB) Requests() []Request {
 	db.mu.Lock()
 	defer db.mu.Unlock()
-	requests := make([]Request, len(db.log))
-	for i, logged := range db.log {
+	requests := make([]Request, len(db.log.newest))
+	for i, logged := range db.log.newest {
 		requests[i] = logged.copied()
 	}
 	return requests
@@ -42,16 +63,12 @@ func (r *Request) copied() Request {
 func (db *DB) ResetLog() {
 	db.mu.Lock()
 	defer db.mu.Unlock()
-	db.log = nil
+	db.log = requestLog{}
 }
 
-// Capacity is the capacity consumed by all requests in the log.
+// Capacity is the capacity consumed by all requests since New or ResetLog, also by those that the log no longer keeps.
 func (db *DB) Capacity() Capacity {
 	db.mu.Lock()
 	defer db.mu.Unlock()
-	var total Capacity
-	for _, logged := range db.log {
-		total = total.Plus(logged.Capacity)
-	}
-	return total
+	return db.log.consumed
 }

@@ -199,3 +199,44 @@ func TestDumpIsForHumans(t *testing.T) {
 		t.Errorf("got:\n%swant:\n%s", out.String(), want)
 	}
 }
+
+// The log keeps the newest requests and goes on counting.
+func TestTheLogIsBounded(t *testing.T) {
+	const sent = 5*logLimit + 7
+	var log requestLog
+	for range sent {
+		log.add(new(Request))
+		if len(log.newest) > 2*logLimit {
+			t.Fatalf("%d requests are kept", len(log.newest))
+		}
+	}
+	if len(log.newest) < logLimit {
+		t.Errorf("only %d requests are kept", len(log.newest))
+	}
+	for i, r := range log.newest {
+		if want := sent - len(log.newest) + 1 + i; r.Index != want {
+			t.Fatalf("entry %d has index %d, want %d", i, r.Index, want)
+		}
+	}
+}
+
+// Of tokens, only those of the last ten minutes are kept, also where one is used again and again.
+func TestTokensAreBounded(t *testing.T) {
+	var known tokens
+	now := time.Unix(1_700_000_000, 0)
+	for n := range 100_000 {
+		now = now.Add(time.Second)
+		token := fmt.Sprint(n)
+		if n%2 == 0 {
+			token = "often"
+		}
+		if _, used := known.use(token, now); used != (token == "often" && n%600 != 0) {
+			t.Fatalf("request %d: used: %t", n, used)
+		} else if !used {
+			known.remember(token, tokenUse{at: now})
+		}
+		if len(known.uses) > 600 || len(known.order) > 600 {
+			t.Fatalf("after %d requests: %d tokens, %d in order", n, len(known.uses), len(known.order))
+		}
+	}
+}

@@ -1,9 +1,6 @@
 package dynamotest
 
-import (
-	"fmt"
-	"slices"
-)
+import "fmt"
 
 type (
 	queryInput struct {
@@ -74,12 +71,11 @@ func (r readManyRequest) checkSelect() error {
 type reading struct {
 	readManyRequest
 	table      *table
-	index      *index          // nil to read the table itself
-	keys       keySchema       // of the table or index
-	rows       rows            // of the table or index, in the direction of reading
-	direction  int             // 1 in the order of the keys, -1 against it
-	within     func(item) bool // the partition or segment read
-	selected   condition       // on the sort key
+	index      *index // nil to read the table itself
+	from       *collection
+	partition  span // the partition or segment read
+	selected   span // what of it by the sort key
+	backwards  bool // against the order of the keys
 	filter     filter
 	projection projection
 }
@@ -97,7 +93,7 @@ func (p *parser) filter() filter {
 
 // open reads the remaining expressions and finds what is to be read.
 func (r readManyRequest) open(c *call, p *placeholders) (*reading, error) {
-	run := &reading{readManyRequest: r, direction: 1, within: func(item) bool { return true }, selected: unrestricted{}}
+	run := &reading{readManyRequest: r, partition: everywhere, selected: everywhere}
 	var err error
 	if run.filter, err = parse(p, r.filterParameter(), (*parser).filter); err != nil {
 		return nil, err
@@ -114,7 +110,7 @@ func (r readManyRequest) open(c *call, p *placeholders) (*reading, error) {
 	if run.table, err = c.table(*r.Table); err != nil {
 		return nil, err
 	}
-	run.keys, run.rows = run.table.keys, slices.Clone(run.table.rows)
+	run.from = &run.table.items
 	if r.Index == nil {
 		return run, nil
 	}
@@ -127,62 +123,37 @@ func (r readManyRequest) open(c *call, p *placeholders) (*reading, error) {
 	case r.Select == "ALL_ATTRIBUTES" && run.index.projection.Type != "ALL":
 		return nil, invalidParameter("Select type ALL_ATTRIBUTES is not supported for global secondary index %s because its projection type is not ALL", run.index.name)
 	}
-	run.keys, run.rows = run.index.keys, run.index.rows(run.table)
+	run.from = &run.index.collection
 	return run, nil
 }
 
 func (run *reading) refuseKeysInFilter() error {
 	for _, name := range run.filter.mentions {
-		if run.keys.has(name) {
+		if run.from.keys.has(name) {
 			return invalid("Filter Expression can only contain non-primary key attributes: Primary key attribute: %s", name)
 		}
 	}
 	return nil
 }
 
-// allKeys are the attributes of a starting key: those of the index, then those of the table.
-func (run *reading) allKeys() keySchema {
-	if run.index == nil {
-		return run.keys
-	}
-	all := slices.Clone(run.keys)
-	for _, a := range run.table.keys {
-		if !all.has(a.name) {
-			all = append(all, a)
-		}
-	}
-	return all
-}
-
-// place is where an item stands in what is read.
-func (run *reading) place(i item) place {
-	if run.index == nil {
-		return run.keys.place(i)
-	}
-	return run.keys.place(i, run.table.keys.place(i).keys...)
-}
-
 // page reads from the starting key, nil for the beginning, to the end, the limit or 1 MB.
 func (run *reading) page(c *call, start wireItem) (any, error) {
-	after, err := run.startingPlace(start)
+	rest, err := run.rest(start)
 	if err != nil {
 		return nil, err
 	}
 	var out readManyOutput
 	selected := []wireItem{}
 	size := 0
-	for _, r := range run.rows {
-		if after != nil && r.place.compare(*after)*run.direction <= 0 || !run.within(r.item) || !run.selected.holds(r.item) {
-			continue
-		}
-		size += r.item.size()
+	for r := range run.from.within(rest, run.backwards) {
+		size += r.size
 		out.ScannedCount++
 		if run.filter.holds(r.item) {
 			out.Count++
 			selected = append(selected, run.projection.of(r.item).wire())
 		}
 		if run.Limit != nil && out.ScannedCount == *run.Limit || size > maxPageSize {
-			out.LastEvaluatedKey = run.allKeys().of(r.item).wire()
+			out.LastEvaluatedKey = run.from.allKeys().of(r.item).wire()
 			break
 		}
 	}
@@ -199,25 +170,34 @@ func (run *reading) page(c *call, start wireItem) (any, error) {
 	return out, nil
 }
 
-// startingPlace checks the starting key; nil if there is none.
-func (run *reading) startingPlace(start wireItem) (*place, error) {
+// rest is what is left to read behind the starting key, which may be nil.
+func (run *reading) rest(start wireItem) (span, error) {
+	rest := run.selected
 	if start == nil {
-		return nil, nil
+		return rest, nil
 	}
 	key, err := start.item()
 	if err != nil {
-		return nil, invalid("The provided starting key is invalid: %s", asAPIError(err).message)
+		return rest, invalid("The provided starting key is invalid: %s", asAPIError(err).message)
 	}
-	if run.allKeys().checkKey(key) != nil {
-		return nil, invalid("The provided starting key is invalid")
+	if run.from.allKeys().checkKey(key) != nil {
+		return rest, invalid("The provided starting key is invalid")
 	}
-	if !run.within(key) {
-		return nil, invalid("The provided starting key is outside query boundaries based on provided conditions")
+	at := run.from.place(key)
+	if !run.partition.has(at) {
+		return rest, invalid("The provided starting key is outside query boundaries based on provided conditions")
 	}
-	if !run.selected.holds(key) {
-		return nil, invalid("The provided starting key does not match the range key predicate")
+	if !run.selected.has(at) {
+		return rest, invalid("The provided starting key does not match the range key predicate")
 	}
-	return new(run.place(key)), nil
+	if run.backwards {
+		rest.high = at
+		rest.high.edge = ahead
+	} else {
+		rest.low = at
+		rest.low.edge = behind
+	}
+	return rest, nil
 }
 
 func (in *queryInput) apply(c *call) (any, error) {
@@ -244,19 +224,15 @@ func (in *queryInput) apply(c *call) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	keys, err := bindKeyTerms(terms, run.keys)
+	keys, err := bindKeyTerms(terms, run.from.keys)
 	if err != nil {
 		return nil, err
 	}
 	if err := run.refuseKeysInFilter(); err != nil {
 		return nil, err
 	}
-	run.within = func(i item) bool { return i[run.keys.hash().name].equal(keys.hash) }
-	run.selected = keys.sort
-	if in.ScanIndexForward != nil && !*in.ScanIndexForward {
-		slices.Reverse(run.rows)
-		run.direction = -1
-	}
+	run.partition, run.selected = keys.partition, keys.selected
+	run.backwards = in.ScanIndexForward != nil && !*in.ScanIndexForward
 	return run.page(c, in.Start)
 }
 
@@ -287,8 +263,8 @@ func (in *scanInput) apply(c *call) (any, error) {
 		return nil, err
 	}
 	if in.Segment != nil {
-		segment, total := uint64(*in.Segment), uint64(*in.TotalSegments)
-		run.within = func(i item) bool { return partitionOf(i[run.keys.hash().name])%total == segment }
+		run.partition = segment(*in.Segment, *in.TotalSegments)
+		run.selected = run.partition
 	}
 	return run.page(c, in.Start)
 }

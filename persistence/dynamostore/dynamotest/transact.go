@@ -1,19 +1,13 @@
 package dynamotest
 
 import (
-	"crypto/sha256"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
 	"strings"
-	"time"
 )
 
-const (
-	maxTransactionActions = 100
-	tokenLifetime         = 10 * time.Minute
-)
+const maxTransactionActions = 100
 
 // transaction is an input made of several actions that stand or fall together.
 type transaction interface{ actions() int }
@@ -136,7 +130,7 @@ func (in *transactWriteInput) apply(c *call) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	results := make([]item, len(writes))
+	changes := make([]change, len(writes))
 	total := 0
 	for i, w := range writes {
 		if reasons[i].stops() {
@@ -148,7 +142,7 @@ func (in *transactWriteInput) apply(c *call) (any, error) {
 			reasons[i] = reasonFor(err)
 			after = old
 		}
-		results[i] = after
+		changes[i] = change{w, old, after}
 		total += max(after.size(), w.key.size())
 		w.charge(c.consumed, old, after, 2)
 	}
@@ -158,9 +152,7 @@ func (in *transactWriteInput) apply(c *call) (any, error) {
 	if total > maxTransactionSize {
 		return nil, invalid("Transaction request size exceeds 4 MB")
 	}
-	for i, w := range writes {
-		w.table.put(w.key, results[i])
-	}
+	store(changes)
 	in.remember(c, writes)
 	return transactOutput{ConsumedCapacity: c.consumed.reportTransaction(in.ReturnConsumedCapacity)}, nil
 }
@@ -218,66 +210,6 @@ func cancelled(reasons []cancellationReason) *apiError {
 	e := failure("TransactionCanceledException", "Transaction cancelled, please refer cancellation reasons for specific reasons [%s]", strings.Join(codes, ", "))
 	e.reasons = reasons
 	return e
-}
-
-// tokenUse is a transaction that went through under a client request token.
-type tokenUse struct {
-	request [sha256.Size]byte
-	at      time.Time
-	tables  []string
-	keys    []item
-}
-
-// digest identifies what the request does, so that another one under the same token is noticed.
-func (in *transactWriteInput) digest() [sha256.Size]byte {
-	items, err := json.Marshal(in.Items)
-	if err != nil {
-		panic(err) // it was decoded from JSON
-	}
-	return sha256.Sum256(items)
-}
-
-// replay answers a request whose token was used in the last ten minutes: it is not carried out again, only the items are
-// read. nil if the token is new.
-func (in *transactWriteInput) replay(c *call) (any, error) {
-	if in.Token == nil {
-		return nil, nil
-	}
-	use, used := c.tokens[*in.Token]
-	if !used || c.at.Sub(use.at) >= tokenLifetime {
-		return nil, nil
-	}
-	if use.request != in.digest() {
-		return nil, failure("IdempotentParameterMismatchException", "Error in processing the request. The request was rejected because "+
-			"the idempotent token was already used with different parameters.")
-	}
-	for i, name := range use.tables {
-		var current item
-		if t, ok := c.tables[name]; ok {
-			current = t.get(use.keys[i])
-		}
-		c.consumed.add(name, strong.capacity(current.size()).times(2))
-	}
-	return transactOutput{ConsumedCapacity: c.consumed.reportTransaction(in.ReturnConsumedCapacity)}, nil
-}
-
-func (in *transactWriteInput) remember(c *call, writes []write) {
-	if in.Token == nil {
-		return
-	}
-	use := tokenUse{request: in.digest(), at: c.at}
-	for _, w := range writes {
-		use.tables = append(use.tables, w.table.name)
-		use.keys = append(use.keys, w.key)
-	}
-	c.tokens[*in.Token] = use
-}
-
-// ForgetTokens forgets all client request tokens, as time does after ten minutes.
-func (db *DB) ForgetTokens() {
-	db.mu.Lock()
-	defer db.mu.Unlock()
-	clear(db.tokens)
 }
 
 type (

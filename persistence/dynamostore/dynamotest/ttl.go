@@ -84,22 +84,26 @@ func (db *DB) RemoveExpired(now time.Time) int {
 	defer db.mu.Unlock()
 	removed := 0
 	for _, t := range db.tables {
-		kept := make(rows, 0, len(t.rows))
-		for _, r := range t.rows {
+		if t.ttl == "" {
+			continue
+		}
+		var expired []item
+		for r := range t.items.within(everywhere, false) {
 			if t.expired(r.item, now) {
-				removed++
-			} else {
-				kept = append(kept, r)
+				expired = append(expired, r.item)
 			}
 		}
-		t.rows = kept
+		for _, i := range expired {
+			t.put(i, nil)
+		}
+		removed += len(expired)
 	}
 	return removed
 }
 
 func (t *table) expired(i item, now time.Time) bool {
 	at, ok := i[t.ttl]
-	if t.ttl == "" || !ok || at.kind != kindNumber {
+	if !ok || at.kind != kindNumber {
 		return false
 	}
 	return at.number.compare(secondsOf(now)) < 0 && at.number.compare(secondsOf(now.Add(-maxOverdue))) >= 0

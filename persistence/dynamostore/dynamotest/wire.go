@@ -187,11 +187,11 @@ func (db *DB) arrive(target string, body []byte) *exchange {
 	}
 	db.mu.Lock()
 	defer db.mu.Unlock()
-	x.logged = &Request{Index: len(db.log) + 1, Operation: operation, Time: db.now()}
+	x.logged = &Request{Operation: operation, Time: db.now()}
 	if in != nil {
 		x.logged.Tables = in.subjects()
 	}
-	db.log = append(db.log, x.logged)
+	db.log.add(x.logged)
 	x.effects = db.matching(x.logged)
 	for _, effect := range x.effects {
 		x.logged.Faults = append(x.logged.Faults, effect.name)
@@ -207,6 +207,7 @@ func (x *exchange) apply() {
 	reply, err := x.input.apply(c)
 	x.logged.Key = c.key
 	x.logged.Capacity = c.consumed.total()
+	x.db.log.consumed = x.db.log.consumed.Plus(x.logged.Capacity)
 	x.logged.Applied = err == nil
 	if err != nil {
 		x.failure = asAPIError(err)

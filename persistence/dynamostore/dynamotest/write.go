@@ -36,26 +36,51 @@ func (w write) outcome(old item) (item, error) {
 func (w write) charge(consumed consumption, old, after item, factor float64) {
 	consumed.add(w.table.name, writeCapacity(old, after).times(factor))
 	for _, x := range w.table.indexes {
-		cost := indexCapacity(slices.Concat(x.keys, w.table.keys), x.entry(w.table, old), x.entry(w.table, after))
+		cost := indexCapacity(slices.Concat(x.keys, w.table.keys), x.entry(old), x.entry(after))
 		consumed.addIndex(w.table.name, x.name, cost.times(factor))
 	}
 }
 
-// run carries the write out by itself and returns the item before and after it.
-func (w write) run(c *call) (old, after item, err error) {
-	c.key = w.key.String()
-	old = w.table.get(w.key)
-	after, err = w.outcome(old)
+// change is a write whose outcome is known and that is not yet stored.
+type change struct {
+	write
+	old, after item
+}
+
+// settle finds the write's outcome, and books its cost.
+func (w write) settle(c *call) (change, error) {
+	old := w.table.get(w.key)
+	after, err := w.outcome(old)
 	if err != nil {
 		// Only a failed condition gets far enough in DynamoDB to cost something.
 		if e := asAPIError(err); e.code() == "ConditionalCheckFailedException" {
 			w.charge(c.consumed, old, old, 1)
 		}
-		return nil, nil, err
+		return change{}, err
 	}
 	w.charge(c.consumed, old, after, 1)
-	w.table.put(w.key, after)
-	return old, after, nil
+	return change{w, old, after}, nil
+}
+
+// store is where all changes of items go.
+func store(changes []change) {
+	for _, ch := range changes {
+		ch.table.put(ch.key, ch.after)
+	}
+}
+
+// carryOut carries all of the writes out, which are about different items, or none of them.
+func (c *call) carryOut(writes []write) ([]change, error) {
+	changes := make([]change, len(writes))
+	for i, w := range writes {
+		c.key = w.key.String()
+		var err error
+		if changes[i], err = w.settle(c); err != nil {
+			return nil, err
+		}
+	}
+	store(changes)
+	return changes, nil
 }
 
 // conditional is what all writes of one item have in common on the wire.
@@ -155,7 +180,7 @@ func (r putRequest) prepare(c *call) (w write, err error) {
 	if err != nil {
 		return w, err
 	}
-	if err := t.keys.checkItem(put); err != nil {
+	if err := t.checkItem(put); err != nil {
 		return w, err
 	}
 	if put.size() > maxItemSize {
