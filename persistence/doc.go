@@ -15,8 +15,8 @@
 //	                                ├──────────────────────┘  finished steps
 //	                                └──▶ absent               no steps
 //
-// [Store] has three methods. [Checkpointer] and [Reader] are abilities a store
-// may have besides. [Memory] is the reference store and serves tests; [Cached]
+// [Store] has three methods. [Checkpointer], [Renewer] and [Reader] are abilities a
+// store may have besides. [Memory] is the reference store and serves tests; [Cached]
 // keeps finished records of any store at hand. The rules that every store must
 // keep, in a form that can be run, are in the package storetest below this one.
 //

@@ -23,6 +23,7 @@ var (
 	_ Reader       = Front{}
 	_ Refresher    = Front{}
 	_ Checkpointer = Front{}
+	_ Renewer      = Front{}
 	_ Sizer        = Front{}
 	_ Transactor   = Front{}
 	_ Literal      = Front{}
@@ -68,6 +69,15 @@ func (f Front) Checkpoint(ctx context.Context, l Lease, step string, output []by
 		return f.unsupported("checkpoints")
 	}
 	return store.Checkpoint(ctx, l, step, output)
+}
+
+// Renew implements [Renewer].
+func (f Front) Renew(ctx context.Context, l Lease) error {
+	store, ok := f.behind.(Renewer)
+	if !ok {
+		return f.unsupported("renewals")
+	}
+	return store.Renew(ctx, l)
 }
 
 // Room implements [Sizer]. A store that is none has room for everything.

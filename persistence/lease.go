@@ -1,6 +1,7 @@
 package persistence
 
 import (
+	"errors"
 	"fmt"
 	"time"
 )
@@ -17,6 +18,15 @@ type Lease struct {
 	Fingerprint string
 	Steps       map[string][]byte
 
+	// Until is until when the owner wants to be alone from now on, in whole
+	// milliseconds; zero leaves the record's lease as it is. What a [Renewer] does
+	// with it says [Lease.Renewed].
+	Until time.Time
+
+	// ExpiresAt is when the owner wants its record to be forgotten at the earliest, in
+	// whole seconds. A renewal sees to that, and to nothing else. Zero is no wish.
+	ExpiresAt time.Time
+
 	// Reserve is how many bytes a checkpoint has to leave free in the record, for
 	// what its owner must be able to write later on; in the terms of [Sizer].
 	Reserve int
@@ -24,7 +34,44 @@ type Lease struct {
 
 // Lease returns the lease of a record for its owner.
 func (r Record) Lease() Lease {
-	return Lease{Key: r.Key, Owner: r.Owner, Fingerprint: r.Fingerprint, Steps: r.Steps}
+	return Lease{Key: r.Key, Owner: r.Owner, Fingerprint: r.Fingerprint, Steps: r.Steps, ExpiresAt: r.ExpiresAt}
+}
+
+// Renewed returns what a renewal by this lease makes of its record, for every store: the
+// lease moves on to Until and the expiry to ExpiresAt, or to Until where that is later.
+// Neither is ever moved back, and what has no end gets none.
+func (l Lease) Renewed(r Record) Record {
+	until, expiresAt := l.Renewal()
+	if !r.LeaseUntil.IsZero() {
+		r.LeaseUntil = later(r.LeaseUntil, until)
+	}
+	if !r.ExpiresAt.IsZero() {
+		r.ExpiresAt = later(r.ExpiresAt, expiresAt)
+	}
+	return r
+}
+
+// Renewal returns where a renewal by this lease moves the end of the lease, in whole
+// milliseconds, and the expiry, in whole seconds; zero where it asks for none.
+func (l Lease) Renewal() (until, expiresAt time.Time) {
+	if l.Until.IsZero() {
+		return until, expiresAt
+	}
+	return roundUp(l.Until, time.Millisecond), roundUp(later(l.ExpiresAt, l.Until), time.Second)
+}
+
+func later(a, b time.Time) time.Time {
+	if a.Before(b) {
+		return b
+	}
+	return a
+}
+
+func roundUp(t time.Time, unit time.Duration) time.Time {
+	if whole := t.Truncate(unit); whole.Before(t) {
+		return whole.Add(unit)
+	}
+	return t
 }
 
 // Check returns an error that wraps [ErrInvalid] for a lease that nobody can have
@@ -34,6 +81,14 @@ func (l Lease) Check() error {
 		return fmt.Errorf("%w: lease of key %q and owner %q", ErrInvalid, l.Key, l.Owner)
 	}
 	return nil
+}
+
+// CheckRenewal is Check for a lease that is to be renewed: it says until when.
+func (l Lease) CheckRenewal() error {
+	if l.Until.IsZero() {
+		return errors.Join(l.Check(), fmt.Errorf("%w: a renewal without an end", ErrInvalid))
+	}
+	return l.Check()
 }
 
 // Outcome is how an operation ended.

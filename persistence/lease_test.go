@@ -13,7 +13,7 @@ import (
 func TestALeaseKnowsWhatItsOwnerKnows(t *testing.T) {
 	r := claim("payment", "first", noon).Fresh()
 	r.Steps = map[string][]byte{"reserve": []byte("box 7")}
-	want := persistence.Lease{Key: "payment", Owner: "first", Fingerprint: "amount=10", Steps: r.Steps}
+	want := persistence.Lease{Key: "payment", Owner: "first", Fingerprint: "amount=10", Steps: r.Steps, ExpiresAt: r.ExpiresAt}
 	if diff := cmp.Diff(want, r.Lease()); diff != "" {
 		t.Errorf("lease (-want +got):\n%s", diff)
 	}
@@ -34,6 +34,30 @@ func TestALeaseThatNobodyCanHaveIsInvalid(t *testing.T) {
 			t.Errorf("%+v: want no error, got %v", tt.lease, err)
 		case !tt.valid && !errors.Is(err, persistence.ErrInvalid):
 			t.Errorf("%+v: want ErrInvalid, got %v", tt.lease, err)
+		}
+	}
+}
+
+func TestARenewalMovesLeaseAndExpiryOnAndNeverBack(t *testing.T) {
+	at := func(seconds float64) time.Time { return noon.Add(time.Duration(seconds * float64(time.Second))) }
+	type ends struct{ lease, expiry time.Time }
+	for name, tt := range map[string]struct {
+		until, wish time.Time
+		from, to    ends
+	}{
+		"none is asked for":             {time.Time{}, at(9000), ends{at(60), at(3600)}, ends{at(60), at(3600)}},
+		"a later lease":                 {at(90), time.Time{}, ends{at(60), at(3600)}, ends{at(90), at(3600)}},
+		"an earlier lease":              {at(30), at(1800), ends{at(60), at(3600)}, ends{at(60), at(3600)}},
+		"beyond the expiry":             {at(4000), at(3600), ends{at(60), at(3600)}, ends{at(4000), at(4000)}},
+		"a later expiry is wished":      {at(90), at(7200), ends{at(60), at(3600)}, ends{at(90), at(7200)}},
+		"an expiry earlier than lease":  {at(4000), at(100), ends{at(60), at(90)}, ends{at(4000), at(4000)}},
+		"parts of units are rounded up": {at(60.0005), at(3600.1), ends{at(60), at(3600)}, ends{at(60.001), at(3601)}},
+		"no end of the lease":           {at(90), time.Time{}, ends{time.Time{}, at(60)}, ends{time.Time{}, at(90)}},
+		"no expiry":                     {at(90), at(9000), ends{at(60), time.Time{}}, ends{at(90), time.Time{}}},
+	} {
+		got := persistence.Lease{Until: tt.until, ExpiresAt: tt.wish}.Renewed(persistence.Record{LeaseUntil: tt.from.lease, ExpiresAt: tt.from.expiry})
+		if !got.LeaseUntil.Equal(tt.to.lease) || !got.ExpiresAt.Equal(tt.to.expiry) {
+			t.Errorf("%s: the lease ends at %v and the record at %v, want %v and %v", name, got.LeaseUntil, got.ExpiresAt, tt.to.lease, tt.to.expiry)
 		}
 	}
 }

@@ -26,6 +26,7 @@ func NewMemory() *Memory { return new(Memory) }
 var (
 	_ Store        = (*Memory)(nil)
 	_ Checkpointer = (*Memory)(nil)
+	_ Renewer      = (*Memory)(nil)
 	_ Reader       = (*Memory)(nil)
 )
 
@@ -116,15 +117,33 @@ func (m *Memory) Checkpoint(ctx context.Context, l Lease, step string, output []
 	if !exists || r.Owner != l.Owner || r.Status != StatusProcessing {
 		return ErrLeaseLost
 	}
-	if _, done := r.Steps[step]; done {
-		return nil
+	r = l.Renewed(r)
+	if _, done := r.Steps[step]; !done {
+		r = r.Clone()
+		if r.Steps == nil {
+			r.Steps = make(map[string][]byte)
+		}
+		r.Steps[step] = bytes.Clone(output)
 	}
-	r = r.Clone()
-	if r.Steps == nil {
-		r.Steps = make(map[string][]byte)
-	}
-	r.Steps[step] = bytes.Clone(output)
 	m.set(r)
+	return nil
+}
+
+// Renew implements [Renewer].
+func (m *Memory) Renew(ctx context.Context, l Lease) error {
+	if err := l.CheckRenewal(); err != nil {
+		return err
+	}
+	if err := ctx.Err(); err != nil {
+		return &Fault{Op: "renew", Retryable: true, Err: err}
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	r, exists := m.records[l.Key]
+	if !exists || r.Owner != l.Owner || r.Status != StatusProcessing {
+		return ErrLeaseLost
+	}
+	m.set(l.Renewed(r))
 	return nil
 }
 

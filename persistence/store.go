@@ -45,9 +45,26 @@ type Checkpointer interface {
 	// operation. Only the owner can: [ErrLeaseLost] for anyone else. A step that
 	// is already there stays as it is. Steps survive Release and take-over.
 	//
+	// The checkpoint of a [Renewer] renews the lease too where l.Until says so, in the
+	// same write. On a nil error that has been done, also where the step was there.
+	//
 	// [ErrTooLarge] means that the record can't hold this output and what
 	// Lease.Reserve asks to be left free; nothing was written.
 	Checkpoint(ctx context.Context, l Lease, step string, output []byte) error
+}
+
+// Renewer is a [Store] whose leases can be renewed: a run that goes on for longer than its
+// lease stays alone, and one that dies locks its key for no longer than that.
+type Renewer interface {
+	// Renew moves the end of the lease to l.Until, and the record's expiry so that it
+	// does not come before: see [Lease.Renewed]. It is done, with a nil error, where the
+	// lease ends later anyway. Only the owner of a PROCESSING record can: [ErrLeaseLost]
+	// for anyone else, also where the record is gone. A lease that is over can be
+	// renewed until somebody takes the record over; a claim that has seen the lease
+	// before the renewal does not take it over any more.
+	//
+	// [ErrInvalid] for a lease that [Lease.CheckRenewal] refuses.
+	Renew(ctx context.Context, l Lease) error
 }
 
 // Refresher is a [Reader] that remembers records, and can be asked past its memory.

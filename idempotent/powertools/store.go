@@ -16,6 +16,7 @@ type Store struct{ table *dynamostore.Store }
 
 var (
 	_ persistence.Store      = (*Store)(nil)
+	_ persistence.Renewer    = (*Store)(nil)
 	_ persistence.Reader     = (*Store)(nil)
 	_ persistence.Transactor = (*Store)(nil)
 	_ persistence.Literal    = (*Store)(nil)
@@ -46,6 +47,9 @@ func (s *Store) Complete(ctx context.Context, l persistence.Lease, o persistence
 func (s *Store) Release(ctx context.Context, l persistence.Lease) error {
 	return s.table.Release(ctx, l)
 }
+
+// Renew implements [persistence.Renewer]: the peer goes by the same end of the lease.
+func (s *Store) Renew(ctx context.Context, l persistence.Lease) error { return s.table.Renew(ctx, l) }
 
 // Read implements [persistence.Reader].
 func (s *Store) Read(ctx context.Context, key string) (persistence.Record, bool, error) {

@@ -35,7 +35,8 @@
 //	take-over         1 such PutItem, 1 UpdateItem
 //	complete          1 UpdateItem
 //	release           1 DeleteItem; with finished steps 1 UpdateItem instead
-//	checkpoint        1 UpdateItem
+//	checkpoint        1 UpdateItem, which also renews the lease where it says so
+//	renewal           1 UpdateItem
 //	with n writes     1 TransactWriteItems instead, two units for each KB of each of the n+1 items
 //	at once           1 TransactWriteItems; 1 PutItem without writes
 //	read              1 GetItem, eventually consistent: half a read unit for each 4 KB

@@ -132,12 +132,8 @@ func (s *schema) decode(i item) (persistence.Record, error) {
 	if v, written := numberOf(i[s.attr.Version]); written && v > version {
 		return r, fmt.Errorf("%w: %s has format %d, this library knows %d", persistence.ErrUnreadable, r.Key, v, version)
 	}
-	if ms, ok := numberOf(i[s.attr.LeaseUntil]); ok {
-		r.LeaseUntil = time.UnixMilli(ms)
-	}
-	if sec, ok := numberOf(i[s.attr.ExpireAt]); ok {
-		r.ExpiresAt = time.Unix(sec, 0)
-	}
+	times := s.times(i)
+	r.LeaseUntil, r.ExpiresAt = times.LeaseUntil, times.ExpiresAt
 	switch r.Status {
 	case persistence.StatusProcessing, persistence.StatusPartial:
 	case persistence.StatusCompleted, persistence.StatusFailed:
@@ -184,6 +180,39 @@ func (s *schema) settledBy(i item, owner string) bool {
 		return textOf(i[s.format.SettledBy]) == owner
 	}
 	return s.owner(i) == owner
+}
+
+// times returns the record of an item with nothing but its lease and its expiry.
+func (s *schema) times(i item) (r persistence.Record) {
+	if ms, ok := numberOf(i[s.attr.LeaseUntil]); ok {
+		r.LeaseUntil = time.UnixMilli(ms)
+	}
+	if sec, ok := numberOf(i[s.attr.ExpireAt]); ok {
+		r.ExpiresAt = time.Unix(sec, 0)
+	}
+	return r
+}
+
+// renews tells whether a renewal changes anything about the owner's item.
+func (s *schema) renews(l persistence.Lease, i item) bool {
+	there := s.times(i)
+	then := l.Renewed(there)
+	return !then.LeaseUntil.Equal(there.LeaseUntil) || !then.ExpiresAt.Equal(there.ExpiresAt)
+}
+
+// movesOn tells whether a renewal's own condition holds for an item: see update.renew.
+func (s *schema) movesOn(l persistence.Lease, seen, found item) bool {
+	if l.Until.IsZero() {
+		return true
+	}
+	there := s.times(found)
+	if seen != nil {
+		before := s.times(seen)
+		return there.LeaseUntil.Equal(before.LeaseUntil) && there.ExpiresAt.Equal(before.ExpiresAt)
+	}
+	until, expiresAt := l.Renewal()
+	return !there.LeaseUntil.IsZero() && !there.LeaseUntil.After(until) &&
+		!there.ExpiresAt.IsZero() && there.ExpiresAt.Unix() <= s.seconds(expiresAt)
 }
 
 // attempt returns the acquisitions of an item's record so far. Others don't count

@@ -33,6 +33,7 @@ type Store struct {
 var (
 	_ persistence.Store        = (*Store)(nil)
 	_ persistence.Checkpointer = (*Store)(nil)
+	_ persistence.Renewer      = (*Store)(nil)
 	_ persistence.Sizer        = (*Store)(nil)
 	_ persistence.Transactor   = (*Store)(nil)
 	_ persistence.Reader       = (*Store)(nil)
@@ -211,9 +212,9 @@ func (s *Store) checkpointWith(ctx context.Context, l persistence.Lease, step st
 	if len(step)+len(output)+persistence.StepOverhead > s.Room(l) {
 		return persistence.ErrTooLarge
 	}
-	write := s.firstStep(l, step, output)
+	write := s.firstStep(l, nil, step, output)
 	if len(l.Steps) > 0 {
-		write = s.furtherStep(l, step, output)
+		write = s.furtherStep(l, nil, step, output)
 	}
 	for range maxRounds {
 		write.with = writes
@@ -226,14 +227,43 @@ func (s *Store) checkpointWith(ctx context.Context, l persistence.Lease, step st
 		case !s.schema.isOf(found, l):
 			return persistence.ErrLeaseLost
 		case s.schema.hasStep(found, step):
-			return nil
+			return s.renew(ctx, "checkpoint", l, found)
 		case s.schema.hasSteps(found):
-			write = s.furtherStep(l, step, output)
+			write = s.furtherStep(l, found, step, output)
 		default:
-			write = s.firstStep(l, step, output)
+			write = s.firstStep(l, found, step, output)
 		}
 	}
 	return fault("checkpoint", errContended)
+}
+
+// Renew implements [persistence.Renewer].
+func (s *Store) Renew(ctx context.Context, l persistence.Lease) error {
+	if err := l.CheckRenewal(); err != nil {
+		return err
+	}
+	return s.renew(ctx, "renew", l, nil)
+}
+
+// renew sees to it that the lease ends no earlier than it is to. What is known to be
+// there is the owner's, or nil.
+func (s *Store) renew(ctx context.Context, op string, l persistence.Lease, found item) error {
+	for range maxRounds {
+		if found != nil && !s.schema.renews(l, found) {
+			return nil
+		}
+		applied, there, err := s.apply(ctx, s.renewal(l, found))
+		switch {
+		case err != nil:
+			return fault(op, err)
+		case applied:
+			return nil
+		case !s.schema.isOf(there, l):
+			return persistence.ErrLeaseLost
+		}
+		found = there
+	}
+	return fault(op, errContended)
 }
 
 // Read implements [persistence.Reader] with an eventually consistent read: a

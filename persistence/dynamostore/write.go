@@ -169,20 +169,32 @@ func (s *Store) suspend(l persistence.Lease) conditional {
 	return u.of(s, l.Key)
 }
 
-// firstStep adds the first of the steps.
-func (s *Store) firstStep(l persistence.Lease, step string, output []byte) conditional {
+// renewal moves the end of a lease on, and nothing else. What was seen is the owner's
+// record, or nil where it is not known.
+func (s *Store) renewal(l persistence.Lease, seen item) conditional {
 	u := s.mine(l)
+	u.renew(l, seen)
+	return u.of(s, l.Key)
+}
+
+// firstStep adds the first of the steps.
+func (s *Store) firstStep(l persistence.Lease, seen item, step string, output []byte) conditional {
+	u := s.mine(l)
+	u.renew(l, seen)
 	u.require("attribute_not_exists(" + phSteps + ")")
 	u.set(phSteps, ":steps", &types.AttributeValueMemberM{Value: item{step: content(output)}})
 	w := u.of(s, l.Key)
 	w.owned = true
-	w.holds = func(found item) bool { return s.schema.isOf(found, l) && !s.schema.hasSteps(found) }
+	w.holds = func(found item) bool {
+		return s.schema.isOf(found, l) && s.schema.movesOn(l, seen, found) && !s.schema.hasSteps(found)
+	}
 	return w
 }
 
 // furtherStep adds a step to others. One that is there stays as it is.
-func (s *Store) furtherStep(l persistence.Lease, step string, output []byte) conditional {
+func (s *Store) furtherStep(l persistence.Lease, seen item, step string, output []byte) conditional {
 	u := s.mine(l)
+	u.renew(l, seen)
 	u.require("attribute_exists(" + phSteps + ")")
 	u.require("attribute_not_exists(" + phSteps + "." + phStep + ")")
 	u.sets = append(u.sets, phSteps+"."+phStep+" = :output")
@@ -191,7 +203,8 @@ func (s *Store) furtherStep(l persistence.Lease, step string, output []byte) con
 	w.write.Update.ExpressionAttributeNames[phStep] = step
 	w.owned = true
 	w.holds = func(found item) bool {
-		return s.schema.isOf(found, l) && s.schema.hasSteps(found) && !s.schema.hasStep(found, step)
+		return s.schema.isOf(found, l) && s.schema.movesOn(l, seen, found) &&
+			s.schema.hasSteps(found) && !s.schema.hasStep(found, step)
 	}
 	return w
 }
@@ -264,6 +277,35 @@ func (u *update) set(placeholder, valueName string, value types.AttributeValue) 
 func (u *update) remove(placeholder string) {
 	u.used = append(u.used, placeholder)
 	u.removes = append(u.removes, placeholder)
+}
+
+// forward is true of a record whose lease and expiry a renewal moves on.
+const forward = "#l <= :lease AND #x <= :expire"
+
+// renew moves the end of the lease and the expiry on where the lease asks for that. What
+// they are is not known at first, and need not be: they are as they were acquired, unless
+// another renewal came between. That one leaves something to be seen.
+func (u *update) renew(l persistence.Lease, seen item) {
+	if l.Until.IsZero() {
+		return
+	}
+	if seen == nil {
+		u.conditions = append(u.conditions, forward)
+		until, expiresAt := l.Renewal()
+		u.set(phLease, ":lease", number(millis(until)))
+		u.set(phExpire, ":expire", number(u.schema.seconds(expiresAt)))
+		return
+	}
+	u.unchanged(phLease, seen)
+	u.unchanged(phExpire, seen)
+	there := u.schema.times(seen)
+	then := l.Renewed(there)
+	if !then.LeaseUntil.Equal(there.LeaseUntil) {
+		u.set(phLease, ":lease", number(millis(then.LeaseUntil)))
+	}
+	if !then.ExpiresAt.Equal(there.ExpiresAt) {
+		u.set(phExpire, ":expire", number(u.schema.seconds(then.ExpiresAt)))
+	}
 }
 
 func (u *update) condition() *string { return aws.String(strings.Join(u.conditions, " AND ")) }

@@ -1,13 +1,27 @@
--- Adds a step to the record of an owner; one that is there stays. Returns 1 if it is
--- there, and 0 if the record is not the owner's any more.
+-- Adds a step to the record of an owner, where one is given; one that is there stays.
+-- Renews the lease, where that is asked for; nothing is ever moved back. Returns 1 if all
+-- is done, and 0 if the record is not the owner's any more.
 --
---   ARGV[1]    the owner
---   ARGV[2]    name of the step's field
---   ARGV[3]    output of the step
+--   ARGV[1]     the owner
+--   ARGV[2..4]  until when the lease is to last in epoch milliseconds, when the record may
+--               expire then in epoch seconds, and when the server may remove it in epoch
+--               milliseconds; empty for no renewal
+--   ARGV[5..6]  name of the step's field, and the output of the step
 local key = KEYS[1]
-local there = redis.call('HMGET', key, 'owner', 'status')
+local there = redis.call('HMGET', key, 'owner', 'status', 'lease_until', 'expire_at')
 if there[1] ~= ARGV[1] or there[2] ~= 'PROCESSING' then
 	return 0
 end
-redis.call('HSETNX', key, ARGV[2], ARGV[3])
+if ARGV[5] then
+	redis.call('HSETNX', key, ARGV[5], ARGV[6])
+end
+if ARGV[2] ~= '' then
+	if there[3] and tonumber(there[3]) < tonumber(ARGV[2]) then
+		redis.call('HSET', key, 'lease_until', ARGV[2])
+	end
+	if there[4] and tonumber(there[4]) < tonumber(ARGV[3]) then
+		redis.call('HSET', key, 'expire_at', ARGV[3])
+		redis.call('PEXPIREAT', key, ARGV[4])
+	end
+end
 return 1

@@ -28,6 +28,7 @@ type Store struct {
 var (
 	_ persistence.Store        = (*Store)(nil)
 	_ persistence.Checkpointer = (*Store)(nil)
+	_ persistence.Renewer      = (*Store)(nil)
 	_ persistence.Reader       = (*Store)(nil)
 )
 
@@ -147,7 +148,25 @@ func (s *Store) Checkpoint(ctx context.Context, l persistence.Lease, step string
 	if len(step)+len(output) > s.config.MaxValue {
 		return persistence.ErrTooLarge
 	}
-	return s.asOwner(ctx, "checkpoint", checkpoint, l.Key, l.Owner, fieldStep+step, output)
+	return s.asOwner(ctx, "checkpoint", checkpoint, l.Key, append(s.renewal(l), fieldStep+step, output)...)
+}
+
+// Renew implements [persistence.Renewer].
+func (s *Store) Renew(ctx context.Context, l persistence.Lease) error {
+	if err := l.CheckRenewal(); err != nil {
+		return err
+	}
+	return s.asOwner(ctx, "renew", checkpoint, l.Key, s.renewal(l)...)
+}
+
+// renewal returns the first arguments of checkpoint: the owner, and where the renewal that
+// the lease asks for moves lease, expiry, and the time for the server to remove the record.
+func (s *Store) renewal(l persistence.Lease) []any {
+	if l.Until.IsZero() {
+		return []any{l.Owner, "", "", ""}
+	}
+	until, expiresAt := l.Renewal()
+	return []any{l.Owner, millis(until), seconds(expiresAt), sweep(expiresAt, s.config.Grace)}
 }
 
 // Read implements [persistence.Reader]. A client that is configured to may read from

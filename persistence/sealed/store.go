@@ -145,6 +145,11 @@ func (s *Store) CheckpointWith(ctx context.Context, l persistence.Lease, step st
 	return s.Front.CheckpointWith(ctx, s.lease(l), step, sealed, writes)
 }
 
+// Renew implements [persistence.Renewer].
+func (s *Store) Renew(ctx context.Context, l persistence.Lease) error {
+	return s.Front.Renew(ctx, s.lease(l))
+}
+
 // Room implements [persistence.Sizer].
 func (s *Store) Room(l persistence.Lease) int { return s.Front.Room(s.lease(l)) }
 

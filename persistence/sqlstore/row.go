@@ -57,6 +57,12 @@ func expiry(at time.Time) sql.NullInt64 {
 	return sql.NullInt64{Int64: at.Unix(), Valid: !at.IsZero()}
 }
 
+// renewal returns the parameters of statements that renew a lease where it asks for that.
+func renewal(l persistence.Lease) []any {
+	until, expiresAt := l.Renewal()
+	return []any{l.Key, l.Owner, lease(until), expiry(expiresAt)}
+}
+
 // result is the column of an outcome's result: NULL where that is omitted, which an
 // empty one is not.
 func result(o persistence.Outcome) any {

@@ -10,9 +10,10 @@ import "strings"
 // as under SQLite's single writer, a statement that meets a row which somebody else is
 // changing waits, and then looks at its condition again, on the row as it has become.
 type statements struct {
-	acquire, read                       string
-	complete, finish                    string
-	remove, suspend, checkpoint, expire string
+	acquire, read                      string
+	complete, finish                   string
+	remove, suspend, checkpoint, renew string
+	expire                             string
 }
 
 const (
@@ -76,8 +77,15 @@ SELECT {columns} FROM {table} WHERE idempotency_key = $1 AND NOT EXISTS (SELECT 
 	remove  = `DELETE FROM {table} WHERE {running} AND steps = '{}'`
 	suspend = `UPDATE {table} SET status = 'PARTIAL_SUCCESS', lease_until = NULL WHERE {running} AND steps <> '{}'`
 
-	// checkpoint adds the step $4, which is the only member of the JSON object $3.
-	checkpoint = `UPDATE {table} SET steps = {steps with $3} WHERE {running} AND {no step $4}`
+	// checkpoint adds the step $6, which is the only member of the JSON object $5, and renews.
+	checkpoint = `UPDATE {table} SET steps = {steps with $5}, {renewed} WHERE {running} AND {no step $6}`
+
+	renew = `UPDATE {table} SET {renewed} WHERE {running}`
+
+	// renewed is Lease.Renewed: $3 is where the lease ends then, $4 when the row expires. What
+	// is NULL, here or there, changes nothing.
+	renewed = `lease_until = CASE WHEN lease_until < $3 THEN $3 ELSE lease_until END,
+	expire_at = CASE WHEN expire_at < $4 THEN $4 ELSE expire_at END`
 
 	// expire removes $3 rows at most that have expired by the second $1, which is the
 	// millisecond $2.
@@ -92,20 +100,20 @@ DELETE FROM {table} WHERE idempotency_key IN (SELECT idempotency_key FROM gone)`
 // phrases are the replacements in which the dialects differ.
 var phrases = map[Dialect][]string{
 	PostgreSQL: {
-		"{steps with $3}", "steps || CAST(CAST($3 AS text) AS jsonb)",
-		"{no step $4}", "steps -> CAST($4 AS text) IS NULL",
+		"{steps with $5}", "steps || CAST(CAST($5 AS text) AS jsonb)",
+		"{no step $6}", "steps -> CAST($6 AS text) IS NULL",
 		"{skipping locked rows}", " FOR UPDATE SKIP LOCKED",
 	},
 	SQLite: {
-		"{steps with $3}", "json_patch(steps, $3)",
-		"{no step $4}", "NOT EXISTS (SELECT 1 FROM json_each(steps) WHERE key = $4)",
+		"{steps with $5}", "json_patch(steps, $5)",
+		"{no step $6}", "NOT EXISTS (SELECT 1 FROM json_each(steps) WHERE key = $6)",
 		"{skipping locked rows}", "",
 	},
 }
 
 func newStatements(c Config) statements {
 	phrase := strings.NewReplacer(append(append(c.names(), phrases[c.Dialect]...),
-		"{columns}", columns, "{expired}", expired, "{stale}", stale, "{running}", running)...)
+		"{columns}", columns, "{expired}", expired, "{stale}", stale, "{running}", running, "{renewed}", renewed)...)
 	write := phrase.Replace
 	acquire := insertOrRead
 	if c.Dialect == SQLite {
@@ -115,6 +123,7 @@ func newStatements(c Config) statements {
 	return statements{
 		acquire: write(acquire), read: write(read),
 		complete: write(complete), finish: write(finish),
-		remove: write(remove), suspend: write(suspend), checkpoint: write(checkpoint), expire: write(expire),
+		remove: write(remove), suspend: write(suspend), checkpoint: write(checkpoint), renew: write(renew),
+		expire: write(expire),
 	}
 }

@@ -22,6 +22,7 @@ type Store struct {
 var (
 	_ persistence.Store        = (*Store)(nil)
 	_ persistence.Checkpointer = (*Store)(nil)
+	_ persistence.Renewer      = (*Store)(nil)
 	_ persistence.Transactor   = (*Store)(nil)
 	_ persistence.Reader       = (*Store)(nil)
 )
@@ -148,7 +149,7 @@ func (s *Store) checkpointWith(ctx context.Context, l persistence.Lease, name st
 	if err != nil {
 		return err
 	}
-	applied, err := s.apply(ctx, change{s.statement.checkpoint, []any{l.Key, l.Owner, string(added), name}}, writes)
+	applied, err := s.apply(ctx, change{s.statement.checkpoint, append(renewal(l), string(added), name)}, writes)
 	if applied || err != nil {
 		return fault("checkpoint", err)
 	}
@@ -157,9 +158,29 @@ func (s *Store) checkpointWith(ctx context.Context, l persistence.Lease, name st
 		return fault("checkpoint", err)
 	}
 	if _, done := record.Steps[name]; found && done && record.Owner == l.Owner && record.Status == persistence.StatusProcessing {
-		return nil
+		return s.renew(ctx, "checkpoint", l)
 	}
 	return persistence.ErrLeaseLost
+}
+
+// Renew implements [persistence.Renewer].
+func (s *Store) Renew(ctx context.Context, l persistence.Lease) error {
+	if err := errors.Join(checkLease(l), l.CheckRenewal()); err != nil {
+		return err
+	}
+	return s.renew(ctx, "renew", l)
+}
+
+// renew renews a lease that asks for it.
+func (s *Store) renew(ctx context.Context, op string, l persistence.Lease) error {
+	if l.Until.IsZero() {
+		return nil
+	}
+	applied, err := s.apply(ctx, change{s.statement.renew, renewal(l)}, nil)
+	if err == nil && !applied {
+		return persistence.ErrLeaseLost
+	}
+	return fault(op, err)
 }
 
 // Read implements [persistence.Reader].

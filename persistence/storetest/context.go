@@ -43,6 +43,15 @@ func contextRules() []Rule {
 				s.ok("checkpoint", s.checkpoint(first.Lease(), "reserve", []byte("box 7")))
 				s.sees(start, with(first, "reserve", "box 7"))
 			}),
+		rule("context/renew", NeedsRenewer,
+			"A renewal under a cancelled context fails with a retryable Fault and changes nothing; the owner can try again.",
+			func(s *stage) {
+				first := s.acquires("first", start)
+				end := first.LeaseUntil.Add(leaseLength)
+				s.interrupted("renew", s.store.(persistence.Renewer).Renew(cancelled(s.ctx), until(first, end)))
+				s.sees(start, first)
+				s.sees(start, s.renews(first, end))
+			}),
 	}
 }
 

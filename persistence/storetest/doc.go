@@ -18,11 +18,12 @@
 //	Owned    an earlier try of this claim was applied: the record is the answer
 //	Held     the record is the answer
 //
-// The other three are one conditional write each. Their condition is the owner:
+// The others are one conditional write each. Their condition is the owner:
 //
 //	Complete    PROCESSING and mine → Outcome.Of; finished and mine → done already
 //	Release     mine and not finished → absent, or PARTIAL_SUCCESS with its steps
 //	Checkpoint  PROCESSING and mine → one step more; a step that is there stays
+//	Renew       PROCESSING and mine → Lease.Renewed
 //
 // For anyone else the answer is [persistence.ErrLeaseLost]; only Release of a record
 // that is gone is done.
@@ -44,7 +45,7 @@
 //     shared with the caller.
 //
 // The abilities of a store are interfaces of their own: [persistence.Checkpointer] for
-// steps, [persistence.Reader] where looking is cheaper than claiming,
+// steps, [persistence.Renewer] for runs that outlast a lease, [persistence.Reader] where looking is cheaper than claiming,
 // [persistence.Sizer] if records hold only so much, [persistence.Transactor] if the
 // application's writes can commit with the record. A store that changes what goes
 // through it to another one embeds a [persistence.Front] and keeps that one's abilities.
@@ -76,8 +77,8 @@
 //
 // # What a store need not have
 //
-// Rules about checkpoints need a [persistence.Checkpointer], rules about looking
-// need a [persistence.Reader]. Rules about records that no Acquire of this
+// Rules about checkpoints need a [persistence.Checkpointer], rules about renewals a
+// [persistence.Renewer], rules about looking a [persistence.Reader]. Rules about records that no Acquire of this
 // toolkit writes, such as one without a lease, need a way to put them there: let
 // the store that you hand to the suite be a [Planter]. A rule whose need is not
 // met is skipped by name, and the log says so; it is not a passed rule.

@@ -22,6 +22,7 @@ type kvStore struct{ kv *keyValues }
 var (
 	_ persistence.Store        = kvStore{}
 	_ persistence.Checkpointer = kvStore{}
+	_ persistence.Renewer      = kvStore{}
 	_ persistence.Reader       = kvStore{}
 )
 
@@ -101,13 +102,25 @@ func (s kvStore) Checkpoint(ctx context.Context, l persistence.Lease, step strin
 		if found == nil || found.Owner != l.Owner || found.Status != persistence.StatusProcessing {
 			return nil, persistence.ErrLeaseLost
 		}
-		if _, done := found.Steps[step]; done {
-			return found, nil
-		}
-		longer := *found
+		longer := l.Renewed(*found)
 		longer.Steps = map[string][]byte{step: output}
 		maps.Copy(longer.Steps, found.Steps)
 		return &longer, nil
+	})
+	return err
+}
+
+// Renew moves the end of the lease on.
+func (s kvStore) Renew(ctx context.Context, l persistence.Lease) error {
+	if err := l.CheckRenewal(); err != nil {
+		return err
+	}
+	_, err := s.change(ctx, "renew", l.Key, func(found *persistence.Record) (*persistence.Record, error) {
+		if found == nil || found.Owner != l.Owner || found.Status != persistence.StatusProcessing {
+			return nil, persistence.ErrLeaseLost
+		}
+		renewed := l.Renewed(*found)
+		return &renewed, nil
 	})
 	return err
 }
@@ -226,5 +239,6 @@ func Example() {
 	// not checked: lease/no-end
 	// not checked: lease/outlives-expiry
 	// not checked: lease/nobody
+	// not checked: renew/endless
 	// 0 rules are broken
 }

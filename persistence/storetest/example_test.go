@@ -67,4 +67,5 @@ func ExamplePlanter() {
 	// lease/no-end <nil>
 	// lease/outlives-expiry <nil>
 	// lease/nobody <nil>
+	// renew/endless <nil>
 }

@@ -37,6 +37,7 @@ type flawed struct {
 	complete   func(ctx context.Context, l lease, o outcome) error
 	release    func(ctx context.Context, l lease) error
 	checkpoint func(ctx context.Context, l lease, step string, output []byte) error
+	renew      func(ctx context.Context, l lease) error
 	read       func(ctx context.Context, key string) (record, bool, error)
 	plant      func(r record)
 }
@@ -44,7 +45,7 @@ type flawed struct {
 // newFlawed returns a sabotaged store.
 func newFlawed(sabotage func(f *flawed)) *flawed {
 	right := persistence.NewMemory()
-	f := &flawed{right: right, complete: right.Complete, release: right.Release, checkpoint: right.Checkpoint, read: right.Read, plant: right.Put}
+	f := &flawed{right: right, complete: right.Complete, release: right.Release, checkpoint: right.Checkpoint, renew: right.Renew, read: right.Read, plant: right.Put}
 	f.acquire = f.judgeAndWrite
 	sabotage(f)
 	return f
@@ -120,6 +121,12 @@ func (f *flawed) Checkpoint(ctx context.Context, l lease, step string, output []
 	return f.checkpoint(ctx, l, step, output)
 }
 
+func (f *flawed) Renew(ctx context.Context, l lease) error {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.renew(ctx, l)
+}
+
 func (f *flawed) Read(ctx context.Context, key string) (record, bool, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -165,6 +172,10 @@ func (f *flawed) fold(same func(key string) string) {
 	f.checkpoint = func(ctx context.Context, l lease, step string, output []byte) error {
 		l.Key = same(l.Key)
 		return f.right.Checkpoint(ctx, l, step, output)
+	}
+	f.renew = func(ctx context.Context, l lease) error {
+		l.Key = same(l.Key)
+		return f.right.Renew(ctx, l)
 	}
 	f.read = func(ctx context.Context, key string) (record, bool, error) {
 		r, found, err := f.right.Read(ctx, same(key))

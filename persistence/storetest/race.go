@@ -97,10 +97,10 @@ func (s *stage) meetings(play func(s *stage, meet func(a, b func()))) {
 	s.scene("the take-over is first", func(s *stage) {
 		play(s, func(a, b func()) { b(); a() })
 	})
-	for range 8 {
+	for round := range 8 {
 		s.scene("both at once", func(s *stage) {
 			play(s, func(a, b func()) {
-				together(2, func(i int) { []func(){a, b}[i]() })
+				together(2, func(i int) { []func(){a, b}[(i+round)%2]() }) // who starts last tends to be first
 			})
 		})
 	}

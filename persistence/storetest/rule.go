@@ -37,6 +37,8 @@ const (
 	NeedsNothing Need = iota
 	// NeedsCheckpointer marks a rule for a [persistence.Checkpointer].
 	NeedsCheckpointer
+	// NeedsRenewer marks a rule for a [persistence.Renewer].
+	NeedsRenewer
 	// NeedsReader marks a rule for a [persistence.Reader].
 	NeedsReader
 	// NeedsPlanter marks a rule for a [Planter].
@@ -48,6 +50,8 @@ func (n Need) String() string {
 	switch n {
 	case NeedsCheckpointer:
 		return "persistence.Checkpointer"
+	case NeedsRenewer:
+		return "persistence.Renewer"
 	case NeedsReader:
 		return "persistence.Reader"
 	case NeedsPlanter:
@@ -62,6 +66,8 @@ func (n Need) metBy(store persistence.Store) bool {
 	switch n {
 	case NeedsCheckpointer:
 		_, met = store.(persistence.Checkpointer)
+	case NeedsRenewer:
+		_, met = store.(persistence.Renewer)
 	case NeedsReader:
 		_, met = store.(persistence.Reader)
 	case NeedsPlanter:
@@ -94,6 +100,7 @@ func Rules() []Rule {
 		completeRules(),
 		releaseRules(),
 		stepRules(),
+		renewRules(),
 		zombieRules(),
 		resultRules(),
 		isolationRules(),

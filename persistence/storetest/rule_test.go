@@ -45,9 +45,9 @@ func TestARuleIsNotApplicableToAStoreWithoutTheAbilityItNeeds(t *testing.T) {
 		lacks []storetest.Need
 	}{
 		{"a plain store", plain{persistence.NewMemory()},
-			[]storetest.Need{storetest.NeedsCheckpointer, storetest.NeedsReader, storetest.NeedsPlanter}},
+			[]storetest.Need{storetest.NeedsCheckpointer, storetest.NeedsRenewer, storetest.NeedsReader, storetest.NeedsPlanter}},
 		{"a store that refuses checkpoints", refusing{persistence.NewMemory()},
-			[]storetest.Need{storetest.NeedsCheckpointer, storetest.NeedsReader, storetest.NeedsPlanter}},
+			[]storetest.Need{storetest.NeedsCheckpointer, storetest.NeedsRenewer, storetest.NeedsReader, storetest.NeedsPlanter}},
 		{"a store without plants", persistence.NewMemory(),
 			[]storetest.Need{storetest.NeedsPlanter}},
 		{"a store with everything", newFlawed(func(*flawed) {}), nil},

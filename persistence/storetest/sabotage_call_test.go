@@ -24,7 +24,7 @@ var mishandled = []sabotage{
 	},
 	{
 		"a take-over reads, then writes",
-		[]string{"race/stale", "race/partial", "race/complete", "race/release"},
+		[]string{"race/stale", "race/partial", "race/complete", "race/release", "race/renew"},
 		func(f *flawed) {
 			f.undecided = func(v persistence.Verdict) {
 				if v == persistence.Stale {

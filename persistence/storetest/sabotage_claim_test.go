@@ -57,7 +57,7 @@ var misjudged = []sabotage{
 			"acquire/bare", "acquire/held", "time/is-data", "lease/last-millisecond", "lease/no-end",
 			"lease/outlives-expiry", "lease/nobody", "take-over/owner", "expiry/processing", "expiry/completed",
 			"expiry/failed", "expiry/without-result", "expiry/partial", "expiry/steps", "race/fresh", "race/expired",
-			"race/stale", "race/partial",
+			"race/stale", "race/partial", "renew/moves-on", "renew/expiry-follows", "renew/ended", "race/renew",
 		},
 		func(f *flawed) {
 			f.misread = func(c *claim, found *record) {
@@ -69,7 +69,7 @@ var misjudged = []sabotage{
 	},
 	{
 		"a lease is not live in its last millisecond",
-		[]string{"lease/last-millisecond"},
+		[]string{"lease/last-millisecond", "renew/expiry-follows"},
 		func(f *flawed) {
 			f.misread = func(_ *claim, found *record) {
 				if !found.LeaseUntil.IsZero() {
@@ -91,7 +91,7 @@ var misjudged = []sabotage{
 	},
 	{
 		"leases are compared in seconds",
-		[]string{"lease/next-millisecond"},
+		[]string{"lease/next-millisecond", "renew/moves-on", "renew/expiry-follows"},
 		func(f *flawed) {
 			f.misread = func(_ *claim, found *record) {
 				if !found.LeaseUntil.IsZero() {
@@ -102,7 +102,7 @@ var misjudged = []sabotage{
 	},
 	{
 		"leases are written in seconds",
-		[]string{"acquire/fresh", "acquire/bare", "time/units", "take-over/record"},
+		[]string{"acquire/fresh", "acquire/bare", "time/units", "take-over/record", "renew/expiry-follows"},
 		func(f *flawed) {
 			f.miswrite = func(_ claim, _ record, made *record) {
 				made.LeaseUntil = made.LeaseUntil.Truncate(time.Second)
@@ -114,7 +114,8 @@ var misjudged = []sabotage{
 		[]string{
 			"repeat/take-over", "repeat/replacement", "time/is-data", "lease/next-millisecond",
 			"lease/outlives-expiry", "take-over/*", "refuse-unknown/expired", "mismatch/stale", "mismatch/one-sided",
-			"expiry/processing", "expiry/steps", "zombie/*", "race/stale", "race/release",
+			"expiry/processing", "expiry/steps", "zombie/*", "race/stale", "race/release", "renew/moves-on",
+			"renew/expiry-follows", "renew/zombie",
 		},
 		func(f *flawed) {
 			f.misread = func(_ *claim, found *record) {
@@ -174,7 +175,7 @@ var misjudged = []sabotage{
 			"lease/outlives-expiry", "take-over/*", "refuse-unknown/expired", "mismatch/stale", "mismatch/one-sided",
 			"expiry/next-second", "expiry/of-the-outcome", "expiry/processing", "expiry/completed", "expiry/failed",
 			"expiry/without-result", "expiry/partial", "expiry/steps", "zombie/*", "race/expired", "race/stale",
-			"race/release",
+			"race/release", "renew/moves-on", "renew/expiry-follows", "renew/zombie",
 		},
 		func(f *flawed) {
 			f.misread = func(c *claim, _ *record) {
@@ -203,7 +204,7 @@ var misjudged = []sabotage{
 	// Taking over.
 	{
 		"a take-over keeps the old lease",
-		[]string{"take-over/record", "race/stale"},
+		[]string{"take-over/record", "race/stale", "renew/expiry-follows"},
 		func(f *flawed) {
 			f.miswrite = func(_ claim, old record, made *record) {
 				if made.Attempt > 1 {
@@ -214,7 +215,7 @@ var misjudged = []sabotage{
 	},
 	{
 		"a take-over keeps the old expiry",
-		[]string{"take-over/record"},
+		[]string{"take-over/record", "renew/expiry-follows"},
 		func(f *flawed) {
 			f.miswrite = func(_ claim, old record, made *record) {
 				if made.Attempt > 1 {
@@ -225,7 +226,7 @@ var misjudged = []sabotage{
 	},
 	{
 		"a take-over is not counted",
-		[]string{"take-over/record", "take-over/attempt", "release/resumable", "race/release"},
+		[]string{"take-over/record", "take-over/attempt", "release/resumable", "race/release", "renew/expiry-follows"},
 		func(f *flawed) {
 			f.miswrite = func(_ claim, old record, made *record) {
 				if made.Attempt > 1 {
@@ -276,7 +277,8 @@ var misjudged = []sabotage{
 		"no record is ever taken over",
 		[]string{
 			"repeat/take-over", "time/is-data", "lease/next-millisecond", "lease/outlives-expiry", "take-over/*",
-			"mismatch/stale", "mismatch/one-sided", "zombie/*", "race/stale", "race/release",
+			"mismatch/stale", "mismatch/one-sided", "zombie/*", "race/stale", "race/release", "renew/moves-on",
+			"renew/expiry-follows", "renew/zombie",
 		},
 		func(f *flawed) {
 			f.misread = func(c *claim, found *record) {
@@ -290,7 +292,7 @@ var misjudged = []sabotage{
 		"a take-over is a new record",
 		[]string{
 			"take-over/record", "take-over/attempt", "take-over/steps", "take-over/fingerprint", "release/resumable",
-			"race/release",
+			"race/release", "renew/expiry-follows",
 		},
 		func(f *flawed) {
 			f.miswrite = func(c claim, _ record, made *record) {
@@ -334,7 +336,7 @@ var misjudged = []sabotage{
 		"another fingerprint takes over",
 		[]string{
 			"refuse-unknown/stale", "mismatch/stale", "mismatch/partial", "complete/given-up", "release/steps",
-			"release/steps-again", "step/not-running", "isolation/steps",
+			"release/steps-again", "step/not-running", "isolation/steps", "renew/given-up",
 		},
 		func(f *flawed) {
 			f.misread = func(c *claim, _ *record) {
@@ -356,7 +358,7 @@ var misjudged = []sabotage{
 		"the answer lacks the fingerprint",
 		[]string{
 			"acquire/fresh", "time/units", "lease/outlives-expiry", "take-over/record", "take-over/fingerprint",
-			"mismatch/answer",
+			"mismatch/answer", "renew/expiry-follows", "renew/endless",
 		},
 		func(f *flawed) {
 			f.misquote = func(r *record) {
@@ -371,7 +373,7 @@ var misjudged = []sabotage{
 			"repeat/replacement", "lease/no-end", "lease/outlives-expiry", "refuse-unknown/expired",
 			"expiry/next-second", "expiry/of-the-outcome", "expiry/processing", "expiry/completed", "expiry/failed",
 			"expiry/without-result", "expiry/partial", "expiry/steps", "zombie/complete", "zombie/release",
-			"zombie/checkpoint", "race/expired",
+			"zombie/checkpoint", "race/expired", "renew/zombie",
 		},
 		func(f *flawed) {
 			f.misread = func(_ *claim, found *record) {
@@ -392,7 +394,7 @@ var misjudged = []sabotage{
 	},
 	{
 		"expiry is written in milliseconds",
-		[]string{"acquire/fresh", "acquire/bare", "time/units", "take-over/record"},
+		[]string{"acquire/fresh", "acquire/bare", "time/units", "take-over/record", "renew/expiry-follows"},
 		func(f *flawed) {
 			f.miswrite = func(_ claim, _ record, made *record) {
 				made.ExpiresAt = time.Unix(made.ExpiresAt.UnixMilli(), 0)
@@ -401,7 +403,7 @@ var misjudged = []sabotage{
 	},
 	{
 		"expiry is written a second early",
-		[]string{"acquire/fresh", "acquire/bare", "time/units", "take-over/record"},
+		[]string{"acquire/fresh", "acquire/bare", "time/units", "take-over/record", "renew/expiry-follows"},
 		func(f *flawed) {
 			f.miswrite = func(_ claim, _ record, made *record) {
 				made.ExpiresAt = made.ExpiresAt.Add(-time.Second)
@@ -413,7 +415,7 @@ var misjudged = []sabotage{
 		[]string{
 			"repeat/replacement", "lease/outlives-expiry", "expiry/next-second", "expiry/of-the-outcome",
 			"expiry/processing", "expiry/completed", "expiry/failed", "expiry/without-result", "expiry/partial",
-			"expiry/steps", "zombie/complete", "zombie/release", "zombie/checkpoint",
+			"expiry/steps", "zombie/complete", "zombie/release", "zombie/checkpoint", "renew/zombie",
 		},
 		func(f *flawed) {
 			f.miswrite = func(c claim, old record, made *record) {
@@ -428,7 +430,7 @@ var misjudged = []sabotage{
 		[]string{
 			"repeat/replacement", "lease/outlives-expiry", "expiry/next-second", "expiry/of-the-outcome",
 			"expiry/processing", "expiry/completed", "expiry/failed", "expiry/without-result", "expiry/partial",
-			"expiry/steps", "zombie/complete", "zombie/release", "zombie/checkpoint",
+			"expiry/steps", "zombie/complete", "zombie/release", "zombie/checkpoint", "renew/zombie",
 		},
 		func(f *flawed) {
 			f.miswrite = func(_ claim, old record, made *record) {

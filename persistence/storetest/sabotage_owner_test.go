@@ -95,8 +95,9 @@ var misowned = []sabotage{
 		"a take-over keeps the old owner",
 		[]string{
 			"repeat/take-over", "repeat/resume", "time/is-data", "lease/next-millisecond", "take-over/*",
-			"refuse-unknown/partial", "mismatch/stale", "mismatch/partial", "mismatch/one-sided", "release/resumable",
-			"zombie/*", "race/stale", "race/partial", "race/complete", "race/release",
+			"refuse-unknown/partial", "mismatch/stale", "mismatch/partial", "mismatch/one-sided",
+			"release/resumable", "zombie/*", "race/stale", "race/partial", "race/complete", "race/release",
+			"renew/moves-on", "renew/expiry-follows", "renew/zombie", "race/renew",
 		},
 		func(f *flawed) {
 			f.miswrite = func(_ claim, old record, made *record) {
@@ -143,7 +144,7 @@ var misowned = []sabotage{
 		[]string{
 			"complete/failed", "release/finished", "zombie/complete", "zombie/release", "zombie/checkpoint",
 			"result/empty", "result/nil", "result/null", "result/text", "result/html", "result/spaces", "result/nul",
-			"result/binary", "result/every-byte", "result/300KB",
+			"result/binary", "result/every-byte", "result/300KB", "renew/zombie",
 		},
 		func(f *flawed) {
 			f.complete = func(ctx context.Context, l lease, o outcome) error {
@@ -159,7 +160,7 @@ var misowned = []sabotage{
 		[]string{
 			"complete/failed", "release/finished", "zombie/complete", "zombie/release", "zombie/checkpoint",
 			"result/null", "result/text", "result/html", "result/spaces", "result/nul", "result/binary",
-			"result/every-byte", "result/300KB",
+			"result/every-byte", "result/300KB", "renew/zombie",
 		},
 		func(f *flawed) {
 			f.complete = func(ctx context.Context, l lease, o outcome) error {
@@ -240,7 +241,7 @@ var misowned = []sabotage{
 			"release/at-once", "release/again", "release/owner-only", "release/finished", "release/steps",
 			"release/resumable", "release/steps-again", "step/absent", "step/not-running",
 			"zombie/complete-after-release", "zombie/release", "isolation/steps", "race/partial", "race/release",
-			"context/release",
+			"context/release", "renew/absent", "renew/given-up",
 		},
 		func(f *flawed) {
 			f.release = func(_ context.Context, l lease) error {
@@ -288,7 +289,7 @@ var misowned = []sabotage{
 		"release loses the steps",
 		[]string{
 			"mismatch/partial", "complete/given-up", "release/steps", "release/resumable", "release/steps-again",
-			"step/not-running", "isolation/steps",
+			"step/not-running", "isolation/steps", "renew/given-up",
 		},
 		func(f *flawed) {
 			f.release = func(ctx context.Context, l lease) error {
@@ -304,7 +305,7 @@ var misowned = []sabotage{
 		"release believes the lease about the steps",
 		[]string{
 			"mismatch/partial", "complete/given-up", "release/steps", "release/resumable", "release/steps-again",
-			"step/not-running", "isolation/steps",
+			"step/not-running", "isolation/steps", "renew/given-up",
 		},
 		func(f *flawed) {
 			f.release = func(ctx context.Context, l lease) error {
@@ -342,7 +343,7 @@ var misowned = []sabotage{
 	// Steps.
 	{
 		"a checkpoint replaces the steps before it",
-		[]string{"take-over/steps", "step/kept", "step/bytes", "step/too-large", "race/steps"},
+		[]string{"take-over/steps", "step/kept", "step/bytes", "step/too-large", "race/steps", "renew/checkpoint"},
 		func(f *flawed) {
 			f.checkpoint = func(ctx context.Context, l lease, step string, output []byte) error {
 				if r := f.find(l.Key); r.Owner == l.Owner && r.Status == persistence.StatusProcessing && r.Steps[step] == nil {
@@ -368,7 +369,7 @@ var misowned = []sabotage{
 	},
 	{
 		"a repeated checkpoint is refused",
-		[]string{"step/again"},
+		[]string{"step/again", "renew/checkpoint"},
 		func(f *flawed) {
 			f.checkpoint = func(ctx context.Context, l lease, step string, output []byte) error {
 				if _, done := f.find(l.Key).Steps[step]; done {

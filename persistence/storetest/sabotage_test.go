@@ -20,12 +20,17 @@ type sabotage struct {
 	do     func(f *flawed)
 }
 
-func sabotages() []sabotage { return slices.Concat(misjudged, misowned, mangled, mishandled) }
+func sabotages() []sabotage {
+	return slices.Concat(misjudged, misowned, misrenewed, mangled, mishandled)
+}
 
 func TestASabotagedStoreFailsUnderTheRulesItBreaksAndNoOthers(t *testing.T) {
 	for _, sabotage := range sabotages() {
 		t.Run(sabotage.name, func(t *testing.T) {
 			t.Parallel()
+			if len(sabotage.breaks) == 0 {
+				t.Error("it is not noticed at all")
+			}
 			broken := brokenRules(t, sabotage.do)
 			for _, rule := range storetest.Rules() {
 				expected := slices.ContainsFunc(sabotage.breaks, func(pattern string) bool { return matches(t, pattern, rule.Name) })
