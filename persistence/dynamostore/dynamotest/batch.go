@@ -88,7 +88,7 @@ func (r batchWrite) prepare(c *call, name string) (write, error) {
 	at := conditional{Table: &name}
 	if r.PutRequest != nil {
 		put, err := r.PutRequest.Item.item()
-		if t, known := c.tables[name]; known && err == nil {
+		if t, known := c.lookUp(name); known && err == nil {
 			// Unlike PutItem, a batch compares the item's key with the schema in one go.
 			if err := t.keys.checkKey(t.keys.of(put)); err != nil {
 				return write{}, err

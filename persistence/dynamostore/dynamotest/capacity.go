@@ -67,15 +67,17 @@ func units(bytes, unit int) float64 {
 type consumption map[string]*tableConsumption
 
 type tableConsumption struct {
+	shown   string // how the request names the table
 	table   Capacity
-	indexes map[string]Capacity
+	indexes map[*index]Capacity
 }
 
 func (c consumption) of(table string) *tableConsumption {
-	if c[table] == nil {
-		c[table] = &tableConsumption{indexes: make(map[string]Capacity)}
+	name := plainTableName(table)
+	if c[name] == nil {
+		c[name] = &tableConsumption{shown: table, indexes: make(map[*index]Capacity)}
 	}
-	return c[table]
+	return c[name]
 }
 
 // add charges a table itself.
@@ -85,10 +87,10 @@ func (c consumption) add(table string, cost Capacity) {
 }
 
 // addIndex charges an index; one that cost nothing is not mentioned.
-func (c consumption) addIndex(table, index string, cost Capacity) {
+func (c consumption) addIndex(table string, x *index, cost Capacity) {
 	if cost != (Capacity{}) {
 		indexes := c.of(table).indexes
-		indexes[index] = indexes[index].Plus(cost)
+		indexes[x] = indexes[x].Plus(cost)
 	}
 }
 
@@ -116,6 +118,7 @@ type wireCapacity struct {
 	Write         float64              `json:"WriteCapacityUnits,omitempty"`
 	TableShare    *unitCount           `json:"Table,omitempty"`
 	GlobalIndexes map[string]unitCount `json:"GlobalSecondaryIndexes,omitempty"`
+	LocalIndexes  map[string]unitCount `json:"LocalSecondaryIndexes,omitempty"`
 }
 
 type unitCount struct {
@@ -134,14 +137,18 @@ func (c consumption) report(detail string) []wireCapacity {
 	var reports []wireCapacity
 	for _, name := range slices.Sorted(maps.Keys(c)) {
 		t := c[name]
-		report := wireCapacity{Table: name, Units: t.total().count().Units}
+		report := wireCapacity{Table: t.shown, Units: t.total().count().Units}
 		if detail == "INDEXES" {
 			report.TableShare = new(t.table.count())
-			for index, cost := range t.indexes {
-				if report.GlobalIndexes == nil {
-					report.GlobalIndexes = make(map[string]unitCount)
+			for x, cost := range t.indexes {
+				shares := &report.GlobalIndexes
+				if x.local {
+					shares = &report.LocalIndexes
 				}
-				report.GlobalIndexes[index] = cost.count()
+				if *shares == nil {
+					*shares = make(map[string]unitCount)
+				}
+				(*shares)[x.name] = cost.count()
 			}
 		}
 		reports = append(reports, report)
@@ -162,7 +169,7 @@ func (c consumption) reportOne(detail string) *wireCapacity {
 func (c consumption) reportTransaction(detail string) []wireCapacity {
 	reports := c.report(detail)
 	for i, report := range reports {
-		t := c[report.Table]
+		t := c.of(report.Table)
 		reports[i].Read, reports[i].Write = t.total().Read, t.total().Write
 		if report.TableShare != nil {
 			report.TableShare.Read, report.TableShare.Write = t.table.Read, t.table.Write

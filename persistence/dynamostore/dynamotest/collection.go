@@ -37,7 +37,7 @@ func (c *collection) place(i item) place {
 			at.keys = append(at.keys, i[a.name])
 		}
 	}
-	at.partition = partitionOf(at.keys[0])
+	at.partition = partitionOf(at.keys[:len(c.keys.hashes())])
 	return at
 }
 

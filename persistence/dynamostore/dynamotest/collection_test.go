@@ -12,10 +12,10 @@ import (
 // What a table and its indexes hold after many writes is what a plain list of the items says, found by any span.
 func TestCollectionsHoldWhatWasWritten(t *testing.T) {
 	random := rand.New(rand.NewPCG(1, 2))
-	keys := keySchema{{"customer", kindString}, {"at", kindNumber}}
-	byShop := &index{name: "shops", collection: newCollection(keySchema{{"shop", kindString}, {"total", kindNumber}}, keys),
+	keys := keySchema{{name: "customer", kind: kindString}, {name: "at", kind: kindNumber, sort: true}}
+	byShop := &index{name: "shops", collection: newCollection(keySchema{{name: "shop", kind: kindString}, {name: "total", kind: kindNumber, sort: true}}, keys),
 		projection: indexProjection{Type: "KEYS_ONLY"}}
-	local := &index{name: "notes", collection: newCollection(keySchema{{"customer", kindString}, {"note", kindString}}, keys),
+	local := &index{name: "notes", collection: newCollection(keySchema{{name: "customer", kind: kindString}, {name: "note", kind: kindString, sort: true}}, keys),
 		projection: indexProjection{Type: "INCLUDE", Includes: []string{"total"}}}
 	tab := &table{keys: keys, items: newCollection(keys, nil), indexes: []*index{byShop, local}}
 	plain := make(map[string]item)
@@ -69,7 +69,7 @@ func TestCollectionsHoldWhatWasWritten(t *testing.T) {
 			spans = append(spans, segment(number, 7))
 		}
 		for _, r := range want {
-			partition := under(r.place.keys[0])
+			partition := partitionUnder(r.place.keys[0])
 			spans = append(spans, partition)
 			for _, operator := range []string{"=", "<", "<=", ">", ">="} {
 				term := keyTerm{operator: operator, operands: []operand{constant(r.place.keys[1])}}
@@ -103,7 +103,7 @@ func TestCollectionsHoldWhatWasWritten(t *testing.T) {
 func TestASortKeyConditionSelectsWhatItSays(t *testing.T) {
 	texts := []string{"a", "a\x00", "a\xfe", "a\xff", "a\xff\xff", "a\xff\xffb", "aa", "b", "b\xff", "\xff", "\xff\xff", "\xffa"}
 	hash := stringValue("h")
-	partition := under(hash)
+	partition := partitionUnder(hash)
 	for _, given := range texts {
 		for _, other := range texts {
 			for operator, holds := range map[string]bool{
@@ -154,4 +154,9 @@ func TestSegmentsAreSharesOfEverything(t *testing.T) {
 			}
 		}
 	}
+}
+
+// partitionUnder is all of a partition whose key is one value.
+func partitionUnder(hash value) span {
+	return under(partitionOf([]value{hash}), []value{hash})
 }

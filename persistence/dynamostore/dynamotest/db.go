@@ -45,15 +45,6 @@ type call struct {
 	consumed consumption
 }
 
-// table is the table of that name.
-func (c *call) table(name string) (*table, error) {
-	t, ok := c.tables[name]
-	if !ok {
-		return nil, failure("ResourceNotFoundException", "Requested resource not found")
-	}
-	return t, nil
-}
-
 // operations makes an empty input for every operation served.
 var operations = map[string]func() input{
 	"BatchGetItem":       func() input { return new(batchGetInput) },
@@ -65,11 +56,15 @@ var operations = map[string]func() input{
 	"DescribeTimeToLive": func() input { return new(describeTTLInput) },
 	"GetItem":            func() input { return new(getItemInput) },
 	"ListTables":         func() input { return new(listTablesInput) },
+	"ListTagsOfResource": func() input { return new(listTagsInput) },
 	"PutItem":            func() input { return new(putItemInput) },
 	"Query":              func() input { return new(queryInput) },
 	"Scan":               func() input { return new(scanInput) },
+	"TagResource":        func() input { return new(tagResourceInput) },
 	"TransactGetItems":   func() input { return new(transactGetInput) },
 	"TransactWriteItems": func() input { return new(transactWriteInput) },
+	"UntagResource":      func() input { return new(untagResourceInput) },
 	"UpdateItem":         func() input { return new(updateItemInput) },
+	"UpdateTable":        func() input { return new(updateTableInput) },
 	"UpdateTimeToLive":   func() input { return new(updateTTLInput) },
 }

@@ -37,7 +37,7 @@ var grammars = map[string]func(p *placeholders, text string, old item) error{
 	"KeyConditionExpression": func(p *placeholders, text string, _ item) error {
 		terms, err := parse(p, expressionParameter{"KeyConditionExpression", &text}, (*parser).keyTerms)
 		if err == nil {
-			_, err = bindKeyTerms(terms, keySchema{{"id", kindString}, {"n", kindNumber}})
+			_, err = bindKeyTerms(terms, keySchema{{name: "id", kind: kindString}, {name: "n", kind: kindNumber, sort: true}})
 		}
 		return err
 	},

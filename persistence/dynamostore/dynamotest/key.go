@@ -11,12 +11,20 @@ import (
 type keyAttribute struct {
 	name string
 	kind kind
+	sort bool // of the sort (range) key, not of the partition (hash) key
 }
 
-// keySchema is a primary key: the partition (hash) key and, maybe, the sort (range) key.
+// keySchema is the key of a table or index: the partition (hash) key and, maybe, the sort (range) key. In a table and a
+// local index each is one attribute, in a global index up to four.
 type keySchema []keyAttribute
 
-func (k keySchema) hash() keyAttribute { return k[0] }
+// hashes is the partition key.
+func (k keySchema) hashes() keySchema {
+	if first := slices.IndexFunc(k, func(a keyAttribute) bool { return a.sort }); first >= 0 {
+		return k[:first]
+	}
+	return k
+}
 
 // has reports whether an attribute is part of the key.
 func (k keySchema) has(name string) bool {
@@ -44,7 +52,7 @@ func (k keySchema) checkKey(key item) error {
 		if !ok || v.kind != a.kind {
 			return keyError{errKeySchema}
 		}
-		if err := k.checkKeyValue(a, v); err != nil {
+		if err := a.check(v); err != nil {
 			return err
 		}
 	}
@@ -69,20 +77,27 @@ func (k keySchema) checkItem(i item) error {
 		if v.kind != a.kind {
 			return keyError{invalidParameter("Type mismatch for key %s expected: %s actual: %s", a.name, a.kind, v.kind)}
 		}
-		if err := k.checkKeyValue(a, v); err != nil {
+		if err := a.check(v); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-func (k keySchema) checkKeyValue(a keyAttribute, v value) error {
-	switch {
-	case a.kind != kindNumber && v.text == "":
+// check refuses a value that is no key of a table.
+func (a keyAttribute) check(v value) error {
+	if a.kind != kindNumber && v.text == "" {
 		return emptyKeyValue(a)
-	case a == k.hash() && len(v.text) > maxHashKeySize:
+	}
+	return a.checkSize(v)
+}
+
+// checkSize refuses a value that is too long for a key of a table or index.
+func (a keyAttribute) checkSize(v value) error {
+	switch {
+	case !a.sort && len(v.text) > maxHashKeySize:
 		return invalidParameter("Size of hashkey has exceeded the maximum size limit of2048 bytes")
-	case a != k.hash() && len(v.text) > maxSortKeySize:
+	case a.sort && len(v.text) > maxSortKeySize:
 		return invalidParameter("Aggregated size of all range keys has exceeded the size limit of 1024 bytes")
 	}
 	return nil
@@ -112,9 +127,12 @@ const (
 	behind edge = 1
 )
 
-func partitionOf(hash value) uint64 {
+// partitionOf is the hash of the values of a partition key.
+func partitionOf(hashes []value) uint64 {
 	h := fnv.New64a()
-	_, _ = h.Write([]byte(hash.String())) // never fails
+	for _, v := range hashes {
+		_, _ = h.Write([]byte(v.String())) // never fails
+	}
 	return h.Sum64()
 }
 
@@ -137,9 +155,8 @@ func (p place) compare(q place) int {
 	}
 }
 
-// under are the places whose keys begin with these: a partition, or all with one sort key.
-func under(keys ...value) span {
-	partition := partitionOf(keys[0])
+// under are the places of a partition whose keys begin with these: all of it, or what has one sort key.
+func under(partition uint64, keys []value) span {
 	return span{place{partition, keys, ahead}, place{partition, keys, behind}}
 }
 

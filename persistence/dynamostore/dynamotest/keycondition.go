@@ -90,14 +90,16 @@ func (p *parser) term(operator string, subject operand, operands ...operand) []k
 // mirrored are the comparators for operands that change sides.
 var mirrored = map[string]string{"=": "=", "<": ">", "<=": ">=", ">": "<", ">=": "<="}
 
-// bindKeyTerms fits the terms to the keys of a table or index: an equal partition key, maybe a sort key condition.
-func bindKeyTerms(terms []keyTerm, keys keySchema) (keyCondition, error) {
-	var bound keyCondition
-	var sort *keyTerm
-	if len(terms) > 2 {
+// bindKeyTerms fits the terms to the key of a table or index: an equal value for each attribute of the partition key, then
+// conditions on the attributes of the sort key from the left, of which only the last may be another than equality.
+func bindKeyTerms(terms []keyTerm, keys keySchema) (bound keyCondition, err error) {
+	if len(keys) <= 2 && len(terms) > 2 {
 		return bound, invalid("Conditions can be of length 1 or 2 only")
 	}
-	for _, key := range keys[:min(len(terms), len(keys))] {
+	hashes := len(keys.hashes())
+	var equal []value // to the leading attributes of the key
+	var last *keyTerm // the condition that is not equality
+	for _, key := range keys[:min(max(len(terms), hashes), len(keys))] {
 		at := slices.IndexFunc(terms, func(t keyTerm) bool { return t.attribute == key.name })
 		if at < 0 {
 			return bound, invalid("Query condition missed key schema element: %s", key.name)
@@ -105,53 +107,57 @@ func bindKeyTerms(terms []keyTerm, keys keySchema) (keyCondition, error) {
 		if err := terms[at].fit(key); err != nil {
 			return bound, err
 		}
-		switch {
-		case key != keys.hash():
-			sort = &terms[at]
-		case terms[at].operator != "=":
+		switch isEquality := terms[at].operator == "="; {
+		case last != nil || !isEquality && !key.sort:
 			return bound, errKeyCondition
+		case isEquality:
+			v, _ := terms[at].operands[0].in(nil)
+			equal = append(equal, v)
 		default:
-			hash, _ := terms[at].operands[0].in(nil)
-			bound.partition = under(hash)
+			last = &terms[at]
 		}
 	}
 	if len(terms) > len(keys) {
 		return bound, errKeyCondition
 	}
-	bound.selected = bound.partition
-	if sort != nil {
-		bound.selected = sort.of(bound.partition)
+	partition := partitionOf(equal[:hashes])
+	bound.partition, bound.selected = under(partition, equal[:hashes]), under(partition, equal)
+	if last != nil {
+		bound.selected = last.of(bound.selected)
 	}
 	return bound, nil
 }
 
-// of is what the condition on a sort key leaves of a partition.
-func (t *keyTerm) of(partition span) span {
+// of is what the condition on the next attribute of the key leaves of what lies under the ones before it.
+func (t *keyTerm) of(whole span) span {
+	under := func(v value) span {
+		return under(whole.low.partition, append(slices.Clip(whole.low.keys), v))
+	}
 	var at []span // of the operands
 	for _, o := range t.operands {
 		v, _ := o.in(nil)
-		at = append(at, under(partition.low.keys[0], v))
+		at = append(at, under(v))
 	}
 	switch t.operator {
 	case "=":
 		return at[0]
 	case "<":
-		return span{partition.low, at[0].low}
+		return span{whole.low, at[0].low}
 	case "<=":
-		return span{partition.low, at[0].high}
+		return span{whole.low, at[0].high}
 	case ">":
-		return span{at[0].high, partition.high}
+		return span{at[0].high, whole.high}
 	case ">=":
-		return span{at[0].low, partition.high}
+		return span{at[0].low, whole.high}
 	case "BETWEEN":
 		return span{at[0].low, at[1].high}
 	default: // begins_with
 		prefix, _ := t.operands[0].in(nil)
 		next, ok := following(prefix)
 		if !ok {
-			return span{at[0].low, partition.high}
+			return span{at[0].low, whole.high}
 		}
-		return span{at[0].low, under(partition.low.keys[0], next).low}
+		return span{at[0].low, under(next).low}
 	}
 }
 

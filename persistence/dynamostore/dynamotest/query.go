@@ -118,6 +118,7 @@ func (r readManyRequest) open(c *call, p *placeholders) (*reading, error) {
 		return nil, err
 	}
 	switch {
+	case run.index.local:
 	case bool(r.ConsistentRead):
 		return nil, invalid("Consistent reads are not supported on global secondary indexes")
 	case r.Select == "ALL_ATTRIBUTES" && run.index.projection.Type != "ALL":
@@ -159,7 +160,7 @@ func (run *reading) page(c *call, start wireItem) (any, error) {
 	}
 	cost := run.ConsistentRead.capacity(size)
 	if run.index != nil {
-		c.consumed.addIndex(run.table.name, run.index.name, cost)
+		c.consumed.addIndex(run.table.name, run.index, cost)
 	} else {
 		c.consumed.add(run.table.name, cost)
 	}

@@ -1,8 +1,9 @@
 package dynamotest
 
 import (
+	"crypto/rand"
 	"encoding/json"
-	"regexp"
+	"fmt"
 	"slices"
 	"strings"
 )
@@ -13,20 +14,19 @@ func checkEnum(faults *constraints, v, member string, allowed ...string) {
 		"Member must satisfy enum value set: ["+strings.Join(allowed, ", ")+"]")
 }
 
-var tableNamePattern = regexp.MustCompile(`^[a-zA-Z0-9_.-]+$`)
-
-// checkTableName finds faults in the name of a table; prefix is where it stands in the request.
-func checkTableName(faults *constraints, name *string, prefix string) {
-	member := prefix + "tableName"
-	if name == nil {
-		faults.addIf(true, "null", member, "Member must not be null")
-		return
+func names[E any](elements []E, name func(E) string) string {
+	texts := make([]string, len(elements))
+	for i, e := range elements {
+		texts[i] = name(e)
 	}
-	faults.addIf(*name != "" && !tableNamePattern.MatchString(*name), quoted(*name), member,
-		"Member must satisfy regular expression pattern: [a-zA-Z0-9_.-]+")
-	faults.addIf(*name == "", quoted(*name), member, "Member must have length greater than or equal to 1")
-	faults.addIf(*name != "" && len(*name) < 3, quoted(*name), member, "Member must have length greater than or equal to 3")
-	faults.addIf(len(*name) > 255, quoted(*name), member, "Member must have length less than or equal to 255")
+	return "[" + strings.Join(texts, ", ") + "]"
+}
+
+// newID is a random identifier in the usual 8-4-4-4-12 form.
+func newID() string {
+	var b [16]byte
+	_, _ = rand.Read(b[:]) // never fails
+	return fmt.Sprintf("%x-%x-%x-%x-%x", b[:4], b[4:6], b[6:8], b[8:10], b[10:])
 }
 
 // legacyParameters are those that expressions replaced in 2014. They are refused, never ignored.

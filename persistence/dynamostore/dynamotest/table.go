@@ -12,6 +12,10 @@ type table struct {
 	throughput  throughput
 	indexes     []*index
 	created     time.Time
+	class       string // of its storage; "" for the usual one
+	protected   bool   // against deletion
+	encrypted   *encryption
+	tags        map[string]string
 	ttl         string // the TTL attribute; "" while TTL is disabled
 	items       collection
 }
@@ -45,6 +49,7 @@ func (t *table) checkItem(i item) error {
 type index struct {
 	collection
 	name       string
+	local      bool // a local index shares the table's partition key, capacity and consistency
 	projection indexProjection
 	throughput throughput
 }
@@ -88,6 +93,10 @@ func (x *index) checkItem(i item) error {
 		case a.kind != kindNumber && v.text == "":
 			return keyError{invalid("One or more parameter values are not valid. A value specified for a secondary index key is not supported. "+
 				"The AttributeValue for a key attribute cannot contain an empty string value. IndexName: %s, IndexKey: %s", x.name, a.name)}
+		default:
+			if err := a.checkSize(v); err != nil {
+				return err
+			}
 		}
 	}
 	return nil

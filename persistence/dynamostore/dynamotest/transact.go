@@ -279,7 +279,7 @@ func (in *transactGetInput) repeats() bool {
 		for _, b := range in.Items[:i] {
 			first, err1 := a.Get.Key.item()
 			second, err2 := b.Get.Key.item()
-			if err1 == nil && err2 == nil && *a.Get.Table == *b.Get.Table && document(first).equal(document(second)) {
+			if err1 == nil && err2 == nil && plainTableName(*a.Get.Table) == plainTableName(*b.Get.Table) && document(first).equal(document(second)) {
 				return true
 			}
 		}

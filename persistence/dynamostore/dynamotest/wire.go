@@ -4,14 +4,12 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"hash/crc32"
 	"io"
 	"maps"
 	"net/http"
 	"strconv"
-	"strings"
 )
 
 // Region is the region the database claims to be in.
@@ -103,43 +101,6 @@ func encode(status int, reply any) answer {
 		panic(err) // replies are made of types that always encode
 	}
 	return answer{status, body}
-}
-
-// decode makes the input of an operation from a request body.
-func decode(target string, body []byte) (operation string, in input, err error) {
-	operation, ours := strings.CutPrefix(target, targetPrefix)
-	newInput, served := operations[operation]
-	switch {
-	case !ours:
-		return target, nil, &apiError{status: http.StatusBadRequest, typ: unknownCall}
-	case !served:
-		return operation, nil, &apiError{status: http.StatusBadRequest, typ: unknownCall, message: "dynamotest does not serve " + operation}
-	case len(body) > maxRequestSize:
-		return operation, nil, &apiError{status: http.StatusRequestEntityTooLarge, typ: serialization, message: "Request size exceeds 16 MB"}
-	}
-	in = newInput()
-	if err := json.Unmarshal(body, in); err != nil {
-		return operation, nil, &apiError{status: http.StatusBadRequest, typ: serialization, message: wrongShape(err)}
-	}
-	return operation, in, nil
-}
-
-// wrongShape words a decoding error as DynamoDB's front end does; broken JSON gets no words at all.
-func wrongShape(err error) string {
-	mismatch, ok := errors.AsType[*json.UnmarshalTypeError](err)
-	if !ok {
-		return ""
-	}
-	switch mismatch.Value {
-	case "object":
-		return "Start of structure or map found where not expected"
-	case "array":
-		return "Start of list found where not expected"
-	case "string":
-		return "STRING_VALUE cannot be converted to " + mismatch.Type.Name()
-	default:
-		return strings.ToUpper(strings.Fields(mismatch.Value)[0]) + "_VALUE cannot be converted to String"
-	}
 }
 
 // exchange is one request and what became of it.

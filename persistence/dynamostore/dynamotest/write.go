@@ -37,7 +37,7 @@ func (w write) charge(consumed consumption, old, after item, factor float64) {
 	consumed.add(w.table.name, writeCapacity(old, after).times(factor))
 	for _, x := range w.table.indexes {
 		cost := indexCapacity(slices.Concat(x.keys, w.table.keys), x.entry(old), x.entry(after))
-		consumed.addIndex(w.table.name, x.name, cost.times(factor))
+		consumed.addIndex(w.table.name, x, cost.times(factor))
 	}
 }
 
@@ -113,11 +113,12 @@ type (
 
 func (r conditional) subjects() []string { return nonNil(r.Table) }
 
+// nonNil is the table that the request names, if it names one.
 func nonNil(name *string) []string {
 	if name == nil {
 		return nil
 	}
-	return []string{*name}
+	return []string{plainTableName(*name)}
 }
 
 func (r conditional) conditionParameter() expressionParameter {
