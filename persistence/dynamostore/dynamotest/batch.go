@@ -26,8 +26,9 @@ type (
 		} `json:",omitempty"`
 	}
 	batchWriteOutput struct {
-		UnprocessedItems map[string][]batchWrite
-		ConsumedCapacity []wireCapacity `json:",omitempty"`
+		UnprocessedItems      map[string][]batchWrite
+		ConsumedCapacity      []wireCapacity                 `json:",omitempty"`
+		ItemCollectionMetrics map[string][]collectionMetrics `json:",omitempty"`
 	}
 )
 
@@ -46,6 +47,7 @@ func (in *batchWriteInput) apply(c *call) (any, error) {
 			"Map value must satisfy constraint: [Member must have length less than or equal to 25, Member must have length greater than or equal to 1]")
 	}
 	checkEnum(&faults, in.ReturnConsumedCapacity, "returnConsumedCapacity", "INDEXES", "TOTAL", "NONE")
+	checkEnum(&faults, in.ReturnItemCollectionMetrics, "returnItemCollectionMetrics", "SIZE", "NONE")
 	if err := faults.err(); err != nil {
 		return nil, err
 	}
@@ -67,16 +69,21 @@ func (in *batchWriteInput) apply(c *call) (any, error) {
 			writes = append(writes, w)
 		}
 	}
-	if _, err := c.carryOut(writes); err != nil {
+	changes, err := c.carryOut(writes)
+	if err != nil {
 		return nil, err
 	}
 	if len(writes) > 1 {
 		c.key = ""
 	}
-	return batchWriteOutput{
+	out := batchWriteOutput{
 		UnprocessedItems: map[string][]batchWrite{},
 		ConsumedCapacity: c.consumed.report(in.ReturnConsumedCapacity),
-	}, nil
+	}
+	if in.ReturnItemCollectionMetrics == "SIZE" {
+		out.ItemCollectionMetrics = metricsByTable(changes)
+	}
+	return out, nil
 }
 
 var errDuplicateKeys = invalid("Provided list of item keys contains duplicates")
@@ -109,7 +116,8 @@ type (
 		Projection     *string           `json:"ProjectionExpression,omitempty"`
 		Names          map[string]string `json:"ExpressionAttributeNames,omitempty"`
 		ConsistentRead consistentRead    `json:",omitempty"`
-		legacyParameters
+
+		AttributesToGet []string `json:",omitempty"`
 	}
 	batchGetOutput struct {
 		Responses        map[string][]wireItem
@@ -157,13 +165,17 @@ func (in *batchGetInput) apply(c *call) (any, error) {
 // run reads the batch's items of one table; what would make the whole reply larger than 16 MB stays unprocessed.
 func (r batchRead) run(c *call, name string, out *batchGetOutput, size *int) error {
 	projection := expressionParameter{"ProjectionExpression", r.Projection}
-	if err := r.refuseLegacy(projection)(); err != nil {
+	if err := checkMixture([]expressionParameter{projection}, legacyParameter{"AttributesToGet", r.AttributesToGet != nil})(); err != nil {
+		return err
+	}
+	attributes, err := legacySelection(r.AttributesToGet)
+	if err != nil {
 		return err
 	}
 	out.Responses[name] = []wireItem{}
 	var seen []item
 	for i, wired := range r.Keys {
-		get := getRequest{Table: &name, Key: wired, Projection: r.Projection, expressionAttributes: expressionAttributes{Names: r.Names}}
+		get := getRequest{Table: &name, Key: wired, Projection: r.Projection, expressionAttributes: expressionAttributes{Names: r.Names}, attributes: attributes}
 		found, selected, err := get.read(c)
 		if err != nil {
 			return err

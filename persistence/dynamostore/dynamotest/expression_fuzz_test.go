@@ -20,7 +20,7 @@ var grammars = map[string]func(p *placeholders, text string, old item) error{
 			return err
 		}
 		before := document(old).plain()
-		after, err := parsed.apply(old)
+		after, err := parsed.apply(old, nil)
 		if document(old).plain() != before {
 			panic("the old item changed")
 		}

@@ -10,21 +10,22 @@ type (
 	putItemInput struct {
 		putRequest
 		returnOptions
-		legacyParameters
+		legacyExpectation
 	}
 	updateItemInput struct {
 		updateRequest
 		returnOptions
-		legacyParameters
+		legacyExpectation
+		AttributeUpdates map[string]attributeUpdate
 	}
 	deleteItemInput struct {
 		deleteRequest
 		returnOptions
-		legacyParameters
+		legacyExpectation
 	}
 	getItemInput struct {
 		getRequest
-		legacyParameters
+		AttributesToGet        []string
 		ConsistentRead         consistentRead
 		ReturnConsumedCapacity string
 	}
@@ -34,12 +35,13 @@ type (
 type returnOptions struct {
 	ReturnValues                string
 	ReturnConsumedCapacity      string
-	ReturnItemCollectionMetrics string // there are no local indexes, hence no metrics
+	ReturnItemCollectionMetrics string
 }
 
 type writeItemOutput struct {
-	Attributes       wireItem      `json:",omitempty"`
-	ConsumedCapacity *wireCapacity `json:",omitempty"`
+	Attributes            wireItem           `json:",omitempty"`
+	ConsumedCapacity      *wireCapacity      `json:",omitempty"`
+	ItemCollectionMetrics *collectionMetrics `json:",omitempty"`
 }
 
 func (o returnOptions) check(faults *constraints) {
@@ -57,19 +59,23 @@ func (o returnOptions) checkOldOnly() error {
 }
 
 // output is the reply to a write; places are those an update changed.
-func (o returnOptions) output(c *call, old, after item, places []path) writeItemOutput {
+func (o returnOptions) output(c *call, ch change, places []path) writeItemOutput {
 	var shown item
 	switch o.ReturnValues {
 	case "ALL_OLD":
-		shown = old
+		shown = ch.old
 	case "ALL_NEW":
-		shown = after
+		shown = ch.after
 	case "UPDATED_OLD":
-		shown = projection(places).of(old)
+		shown = projection(places).of(ch.old)
 	case "UPDATED_NEW":
-		shown = projection(places).of(after)
+		shown = projection(places).of(ch.after)
 	}
-	return writeItemOutput{Attributes: shown.wire(), ConsumedCapacity: c.consumed.reportOne(o.ReturnConsumedCapacity)}
+	out := writeItemOutput{Attributes: shown.wire(), ConsumedCapacity: c.consumed.reportOne(o.ReturnConsumedCapacity)}
+	if o.ReturnItemCollectionMetrics == "SIZE" {
+		out.ItemCollectionMetrics = ch.metrics()
+	}
+	return out
 }
 
 // carryOut runs a prepared write and shapes its answer; places are those that an
@@ -79,14 +85,19 @@ func (o returnOptions) carryOut(c *call, w write, places []path) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	return o.output(c, changes[0].old, changes[0].after, places), nil
+	return o.output(c, changes[0], places), nil
 }
 
 func (in *putItemInput) apply(c *call) (any, error) {
 	var faults constraints
 	in.putRequest.check(&faults, "")
 	in.returnOptions.check(&faults)
-	if err := firstError(faults.err, in.checkOldOnly, in.refuseLegacy(in.conditionParameter())); err != nil {
+	in.legacyExpectation.check(&faults)
+	err := firstError(faults.err, in.checkOldOnly, checkMixture([]expressionParameter{in.conditionParameter()}, in.parameters()...))
+	if err != nil {
+		return nil, err
+	}
+	if in.expected, err = in.legacyExpectation.condition(); err != nil {
 		return nil, err
 	}
 	w, err := in.prepare(c)
@@ -100,7 +111,12 @@ func (in *deleteItemInput) apply(c *call) (any, error) {
 	var faults constraints
 	in.deleteRequest.check(&faults, "")
 	in.returnOptions.check(&faults)
-	if err := firstError(faults.err, in.checkOldOnly, in.refuseLegacy(in.conditionParameter())); err != nil {
+	in.legacyExpectation.check(&faults)
+	err := firstError(faults.err, in.checkOldOnly, checkMixture([]expressionParameter{in.conditionParameter()}, in.parameters()...))
+	if err != nil {
+		return nil, err
+	}
+	if in.expected, err = in.legacyExpectation.condition(); err != nil {
 		return nil, err
 	}
 	w, err := in.prepare(c)
@@ -114,8 +130,18 @@ func (in *updateItemInput) apply(c *call) (any, error) {
 	var faults constraints
 	in.updateRequest.check(&faults, "")
 	in.returnOptions.check(&faults)
+	in.legacyExpectation.check(&faults)
+	checkAttributeUpdates(&faults, in.AttributeUpdates)
 	expressions := []expressionParameter{{"UpdateExpression", in.Update}, in.conditionParameter()}
-	if err := firstError(faults.err, in.refuseLegacy(expressions...)); err != nil {
+	legacy := append([]legacyParameter{{"AttributeUpdates", in.AttributeUpdates != nil}}, in.parameters()...)
+	err := firstError(faults.err, checkMixture(expressions, legacy...))
+	if err != nil {
+		return nil, err
+	}
+	if in.expected, err = in.legacyExpectation.condition(); err != nil {
+		return nil, err
+	}
+	if in.legacy, err = legacyChanges(in.AttributeUpdates); err != nil {
 		return nil, err
 	}
 	w, places, err := in.prepareUpdate(c)
@@ -141,6 +167,7 @@ type getRequest struct {
 	Key        wireItem `json:"Key"`
 	Projection *string  `json:"ProjectionExpression"`
 	expressionAttributes
+	attributes projection // what the legacy parameter names instead of the expression
 }
 
 type getItemOutput struct {
@@ -169,6 +196,9 @@ func (r getRequest) read(c *call) (found, selected item, err error) {
 	if err != nil {
 		return nil, nil, err
 	}
+	if selection == nil {
+		selection = r.attributes
+	}
 	if err := p.unused(); err != nil {
 		return nil, nil, err
 	}
@@ -185,7 +215,11 @@ func (in *getItemInput) apply(c *call) (any, error) {
 	var faults constraints
 	in.check(&faults, "")
 	checkEnum(&faults, in.ReturnConsumedCapacity, "returnConsumedCapacity", "INDEXES", "TOTAL", "NONE")
-	if err := firstError(faults.err, in.refuseLegacy(in.projectionParameter())); err != nil {
+	err := firstError(faults.err, checkMixture([]expressionParameter{in.projectionParameter()}, legacyParameter{"AttributesToGet", in.AttributesToGet != nil}))
+	if err != nil {
+		return nil, err
+	}
+	if in.attributes, err = legacySelection(in.AttributesToGet); err != nil {
 		return nil, err
 	}
 	found, selected, err := in.read(c)

@@ -2,8 +2,8 @@ package dynamotest
 
 import (
 	"crypto/rand"
-	"encoding/json"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 )
@@ -29,55 +29,5 @@ func newID() string {
 	return fmt.Sprintf("%x-%x-%x-%x-%x", b[:4], b[4:6], b[6:8], b[8:10], b[10:])
 }
 
-// legacyParameters are those that expressions replaced in 2014. They are refused, never ignored.
-type legacyParameters struct {
-	AttributesToGet     json.RawMessage
-	AttributeUpdates    json.RawMessage
-	ConditionalOperator json.RawMessage
-	Expected            json.RawMessage
-	KeyConditions       json.RawMessage
-	QueryFilter         json.RawMessage
-	ScanFilter          json.RawMessage
-}
-
-// refuseLegacy is the check that no legacy parameter is there, beside the request's expressions or without them.
-func (l legacyParameters) refuseLegacy(expressions ...expressionParameter) func() error {
-	return func() error {
-		legacy := l.present()
-		if len(legacy) == 0 {
-			return nil
-		}
-		var present []string
-		for _, x := range expressions {
-			if x.text != nil {
-				present = append(present, x.name)
-			}
-		}
-		if len(present) > 0 {
-			return invalid("Can not use both expression and non-expression parameters in the same request: "+
-				"Non-expression parameters: {%s} Expression parameters: {%s}", strings.Join(legacy, ", "), strings.Join(present, ", "))
-		}
-		return invalidParameter("dynamotest does not serve the legacy parameters {%s}; use expressions", strings.Join(legacy, ", "))
-	}
-}
-
-func (l legacyParameters) present() []string {
-	var names []string
-	for _, p := range []struct {
-		name string
-		raw  json.RawMessage
-	}{
-		{"AttributesToGet", l.AttributesToGet},
-		{"AttributeUpdates", l.AttributeUpdates},
-		{"ConditionalOperator", l.ConditionalOperator},
-		{"Expected", l.Expected},
-		{"KeyConditions", l.KeyConditions},
-		{"QueryFilter", l.QueryFilter},
-		{"ScanFilter", l.ScanFilter},
-	} {
-		if p.raw != nil && string(p.raw) != "null" {
-			names = append(names, p.name)
-		}
-	}
-	return names
-}
+// sortedKeys are the names in a map, in order, so that of several faults always the same one is told.
+func sortedKeys[V any](members map[string]V) []string { return slices.Sorted(maps.Keys(members)) }

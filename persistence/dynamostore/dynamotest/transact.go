@@ -31,8 +31,9 @@ type (
 		ConditionCheck *checkRequest
 	}
 	transactOutput struct {
-		Responses        []itemResponse `json:",omitempty"`
-		ConsumedCapacity []wireCapacity `json:",omitempty"`
+		Responses             []itemResponse                 `json:",omitempty"`
+		ConsumedCapacity      []wireCapacity                 `json:",omitempty"`
+		ItemCollectionMetrics map[string][]collectionMetrics `json:",omitempty"`
 	}
 	itemResponse struct {
 		Item wireItem `json:",omitzero"`
@@ -87,6 +88,7 @@ func (in *transactWriteInput) check() error {
 	var faults constraints
 	checkActions(&faults, len(in.Items), in.Items == nil)
 	checkEnum(&faults, in.ReturnConsumedCapacity, "returnConsumedCapacity", "INDEXES", "TOTAL", "NONE")
+	checkEnum(&faults, in.ReturnItemCollectionMetrics, "returnItemCollectionMetrics", "SIZE", "NONE")
 	if in.Token != nil {
 		faults.addIf(len(*in.Token) < 1, quoted(*in.Token), "clientRequestToken", "Member must have length greater than or equal to 1")
 		faults.addIf(len(*in.Token) > 36, quoted(*in.Token), "clientRequestToken", "Member must have length less than or equal to 36")
@@ -154,7 +156,11 @@ func (in *transactWriteInput) apply(c *call) (any, error) {
 	}
 	store(changes)
 	in.remember(c, writes)
-	return transactOutput{ConsumedCapacity: c.consumed.reportTransaction(in.ReturnConsumedCapacity)}, nil
+	out := transactOutput{ConsumedCapacity: c.consumed.reportTransaction(in.ReturnConsumedCapacity)}
+	if in.ReturnItemCollectionMetrics == "SIZE" {
+		out.ItemCollectionMetrics = metricsByTable(changes)
+	}
+	return out, nil
 }
 
 // prepareAll checks all actions. Faults of their expressions and tables are the request's own; items and keys that don't

@@ -112,7 +112,10 @@ func (u update) targets() []path {
 
 // apply is the item after the update, which for a new item starts from its key. All sources see the item as it was; old
 // itself stays as it is.
-func (u update) apply(old item) (item, error) {
+func (u update) apply(old, key item) (item, error) {
+	if old == nil {
+		old = key
+	}
 	var assignments []assignment
 	var removals []path
 	for _, a := range u {

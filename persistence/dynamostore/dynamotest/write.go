@@ -88,7 +88,8 @@ type conditional struct {
 	Table     *string `json:"TableName"`
 	Condition *string `json:"ConditionExpression"`
 	expressionAttributes
-	OnFailure string `json:"ReturnValuesOnConditionCheckFailure"`
+	OnFailure string    `json:"ReturnValuesOnConditionCheckFailure"`
+	expected  condition // what the legacy parameters state instead of the expression
 }
 
 type (
@@ -100,6 +101,7 @@ type (
 		conditional
 		Key    wireItem `json:"Key"`
 		Update *string  `json:"UpdateExpression"`
+		legacy update   // what the legacy parameters describe instead of the expression
 	}
 	deleteRequest struct {
 		conditional
@@ -158,7 +160,10 @@ func (r conditional) begin(more ...expressionParameter) (*placeholders, conditio
 		return nil, nil, err
 	}
 	parsed, err := parse(p, r.conditionParameter(), (*parser).condition)
-	if parsed == nil {
+	switch {
+	case parsed == nil && r.expected != nil:
+		parsed = r.expected
+	case parsed == nil:
 		parsed = unrestricted{}
 	}
 	return p, parsed, err
@@ -249,16 +254,20 @@ func (r updateRequest) prepareUpdate(c *call) (w write, places []path, err error
 	if err != nil {
 		return w, nil, err
 	}
+	if r.legacy != nil {
+		changes = r.legacy
+	}
 	for _, target := range changes.targets() {
 		if t.keys.has(target[0].name) {
 			return w, nil, keyError{invalidParameter("Cannot update attribute %s. This attribute is part of the key", target[0].name)}
 		}
 	}
 	change := func(old item) (item, error) {
-		if old == nil {
-			old = key
+		apply := update.apply
+		if r.legacy != nil {
+			apply = update.applyLegacy
 		}
-		after, err := changes.apply(old)
+		after, err := apply(changes, old, key)
 		if err != nil {
 			return nil, err
 		}
