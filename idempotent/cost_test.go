@@ -97,7 +97,7 @@ var costPaths = map[string]costPath{
 	"take-over with `ReadFirst`":       {before: deadRun, config: idempotent.Config{ReadFirst: true}},
 	"ended lease with `RefuseUnknown`": {before: deadRun, config: idempotent.Config{OnEndedLease: persistence.RefuseUnknown}},
 	"first run, the reply to its PutItem lost": {before: func(l *costLab) {
-		l.db.Inject(dynamotest.Fault{Operation: "PutItem", Do: dynamotest.DropReply()})
+		l.db.Inject(dynamotest.Fault{Operation: "PutItem", Do: dynamotest.LoseReply()})
 	}},
 	"the end of a run whose lease was lost to one that has finished": {
 		before: func(l *costLab) {

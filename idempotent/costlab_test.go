@@ -45,7 +45,7 @@ func newCostLab(t *testing.T, config dynamostore.Config, path costPath, result i
 	t.Helper()
 	// A day on which the times in a record do not end in zeros, which take no room.
 	time.Sleep(time.Until(time.Date(2026, 12, 3, 4, 5, 6, 789_000_000, time.UTC)))
-	l := &costLab{t: t, db: dynamotest.New(), sizes: make(formula), result: result}
+	l := &costLab{t: t, db: dynamotest.New(t), sizes: make(formula), result: result}
 	config.Table = table
 	if err := dynamostore.CreateTable(t.Context(), l.db.Client(), config); err != nil {
 		t.Fatal(err)
@@ -147,7 +147,7 @@ type costRecord struct {
 
 func newCostRecord(t *testing.T, config dynamostore.Config) *costRecord {
 	t.Helper()
-	r := &costRecord{t: t, db: dynamotest.New()}
+	r := &costRecord{t: t, db: dynamotest.New(t)}
 	config.Table = table
 	if err := dynamostore.CreateTable(t.Context(), r.db.Client(), config); err != nil {
 		t.Fatal(err)

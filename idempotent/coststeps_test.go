@@ -199,7 +199,7 @@ func occupied(l *costLab) {
 }
 
 func loseTransaction(l *costLab) {
-	l.db.Inject(dynamotest.Fault{Operation: "TransactWriteItems", Do: dynamotest.DropReply()})
+	l.db.Inject(dynamotest.Fault{Operation: "TransactWriteItems", Do: dynamotest.LoseReply()})
 }
 
 // newStepLab is a cost lab with a table of the application.

@@ -1098,7 +1098,7 @@ func (d *dice) oneIn(n int) bool { return d.roll(n) == 0 }
 // without a wire.
 func newDirect(t *testing.T) (*dynamotest.DB, persistence.Store) {
 	t.Helper()
-	db := dynamotest.New()
+	db := dynamotest.New(t)
 	config := dynamostore.Config{Table: table}
 	if err := dynamostore.CreateTable(t.Context(), db.Client(), config); err != nil {
 		t.Fatal(err)

@@ -109,7 +109,7 @@ func TestAStepWhoseTransactionsReplyIsLostIsUndone(t *testing.T) {
 	g := newTestGuard(t, s.store, idempotent.Config{Steps: []string{"take"}, StoreTimeout: 300 * time.Millisecond})
 	undone := 0
 	_, err := idempotent.Do(t.Context(), g, "k", func(ctx context.Context) (string, error) {
-		s.db.Inject(dynamotest.Fault{Operation: "TransactWriteItems", Times: dynamotest.Always, Do: dynamotest.DropReply()})
+		s.db.Inject(dynamotest.Fault{Operation: "TransactWriteItems", Times: dynamotest.Always, Do: dynamotest.LoseReply()})
 		_, err := idempotent.StepAs(ctx, idempotent.StepSpec[string]{Name: "take", Compensate: func(ctx context.Context, _ string) error {
 			undone++
 			return take(ctx, -1, errOutOfStock)
@@ -138,7 +138,7 @@ func TestARefusalOfALaterTryDoesNotMakeAStepUnhappened(t *testing.T) {
 			}, func(ctx context.Context) (string, error) { runs++; return "", take(ctx, 1, errOutOfStock) })
 			return err
 		}
-		first := step(dynamotest.DropReply())
+		first := step(dynamotest.LoseReply())
 		second := step(dynamotest.Fail("AccessDeniedException", "not any more", 400))
 		if !errors.Is(first, idempotent.ErrStore) || !errors.Is(second, idempotent.ErrStore) {
 			t.Errorf("%v, then %v", first, second)

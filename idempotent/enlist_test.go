@@ -440,7 +440,7 @@ func TestALostReplyDoesNotRepeatEnlistedWrites(t *testing.T) {
 						return "taken", take(ctx, 3, errOutOfStock)
 					})
 				}
-				s.db.Inject(dynamotest.Fault{Operation: "TransactWriteItems", Times: lost, Do: dynamotest.DropReply()})
+				s.db.Inject(dynamotest.Fault{Operation: "TransactWriteItems", Times: lost, Do: dynamotest.LoseReply()})
 				_, err := call()
 				if failed := err != nil; failed != (lost == 100) || failed && !errors.Is(err, idempotent.ErrStore) {
 					t.Fatal(err)

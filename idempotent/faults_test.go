@@ -25,13 +25,13 @@ func (o outage) strike(db *dynamotest.DB) {
 }
 
 var outages = map[string]outage{
-	"network":          {dynamotest.DropRequest(), true},
+	"network":          {dynamotest.LoseRequest(), true},
 	"access denied":    {dynamotest.Fail("AccessDeniedException", "not authorized to perform dynamodb:PutItem", http.StatusBadRequest), false},
 	"no such table":    {dynamotest.Fail("ResourceNotFoundException", "Requested resource not found", http.StatusBadRequest), false},
 	"throttling":       {dynamotest.Throttle(), true},
 	"conflict":         {dynamotest.TransactionConflict(), true},
 	"internal failure": {dynamotest.FailBefore(), true},
-	"lost replies":     {dynamotest.DropReply(), true},
+	"lost replies":     {dynamotest.LoseReply(), true},
 }
 
 // omitItems makes a database answer failed conditions as DAX and older endpoints do.
@@ -44,8 +44,8 @@ func omitItems(db *dynamotest.DB) {
 // of their own.
 func TestAnyOneRequestMayGoWrong(t *testing.T) {
 	effects := map[string]func() dynamotest.Effect{
-		"reply dropped":       dynamotest.DropReply,
-		"request dropped":     dynamotest.DropRequest,
+		"reply lost":          dynamotest.LoseReply,
+		"request lost":        dynamotest.LoseRequest,
 		"500 after applying":  dynamotest.FailAfter,
 		"500 before applying": dynamotest.FailBefore,
 		"throttled":           dynamotest.Throttle,
@@ -89,8 +89,8 @@ func TestAnyOneRequestMayGoWrong(t *testing.T) {
 // The same while taking over from a dead run, and after a handler's error.
 func TestAnyOneRequestOfATakeOverOrAReleaseMayGoWrong(t *testing.T) {
 	for name, effect := range map[string]func() dynamotest.Effect{
-		"reply dropped":      dynamotest.DropReply,
-		"request dropped":    dynamotest.DropRequest,
+		"reply lost":         dynamotest.LoseReply,
+		"request lost":       dynamotest.LoseRequest,
 		"500 after applying": dynamotest.FailAfter,
 		"conflict":           dynamotest.TransactionConflict,
 	} {
@@ -133,7 +133,7 @@ var errTryAgain = errors.New("try again")
 func TestALostAcquireIsGivenUp(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		db, store := newDynamo(t)
-		db.Inject(dynamotest.Fault{Operation: "PutItem", Times: dynamotest.Always, Do: dynamotest.DropReply()})
+		db.Inject(dynamotest.Fault{Operation: "PutItem", Times: dynamotest.Always, Do: dynamotest.LoseReply()})
 		guard := newTestGuard(t, store, idempotent.Config{})
 		run := func(context.Context) (string, error) { return "ran", nil }
 		_, err := idempotent.Do(within(t, time.Minute), guard, "k", run)
@@ -173,7 +173,7 @@ func TestAResultThatCannotBeRecordedReachesItsCaller(t *testing.T) {
 		t.Run(fmt.Sprint(policy), func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				db, store := newDynamo(t)
-				db.Inject(dynamotest.Fault{Operation: "UpdateItem", Times: dynamotest.Always, Do: dynamotest.DropRequest()})
+				db.Inject(dynamotest.Fault{Operation: "UpdateItem", Times: dynamotest.Always, Do: dynamotest.LoseRequest()})
 				var seen eventLog
 				guard := newTestGuard(t, store, idempotent.Config{OnStoreFault: policy, Observe: seen.observe})
 				runs := 0

@@ -23,7 +23,7 @@ const table = "idempotency"
 // on it that uses the real SDK client.
 func newDynamo(t testing.TB) (*dynamotest.DB, *dynamostore.Store) {
 	t.Helper()
-	db := dynamotest.New()
+	db := dynamotest.New(t)
 	if err := dynamostore.CreateTable(t.Context(), db.Client(), dynamostore.Config{Table: table}); err != nil {
 		t.Fatal(err)
 	}

@@ -29,7 +29,7 @@ import (
 // A refusal can follow a try that was applied: its claim must be given up too.
 func TestARefusalAfterALostReplyLocksNobodyOut(t *testing.T) {
 	for name, first := range map[string]dynamotest.Effect{
-		"reply dropped":      dynamotest.DropReply(),
+		"reply dropped":      dynamotest.LoseReply(),
 		"500 after applying": dynamotest.FailAfter(),
 		"reply late":         dynamotest.DelayAfter(time.Hour),
 	} {
@@ -38,7 +38,7 @@ func TestARefusalAfterALostReplyLocksNobodyOut(t *testing.T) {
 				db, store := newDynamo(t)
 				db.Inject(
 					dynamotest.Fault{Operation: "PutItem", Do: first},
-					dynamotest.Fault{Operation: "PutItem", Match: 2, Do: dynamotest.Fail("ExpiredTokenException", "expired", http.StatusBadRequest)},
+					dynamotest.Fault{Operation: "PutItem", Nth: 2, Do: dynamotest.Fail("ExpiredTokenException", "expired", http.StatusBadRequest)},
 				)
 				guard := newTestGuard(t, store, idempotent.Config{})
 				run := func(context.Context) (string, error) { return "ran", nil }

@@ -28,7 +28,7 @@ func TestWithoutARecordWritesThatMayHaveArrivedAreNotSentAgain(t *testing.T) {
 					}}, func(ctx context.Context) (string, error) { return "", take(ctx, 1, errOutOfStock) })
 					return err
 				}
-				s.db.Inject(dynamotest.Fault{Operation: "TransactWriteItems", Times: dynamotest.Always, Do: dynamotest.DropReply()})
+				s.db.Inject(dynamotest.Fault{Operation: "TransactWriteItems", Times: dynamotest.Always, Do: dynamotest.LoseReply()})
 				err := step()
 				s.db.ClearFaults()
 				if again == "undo" {

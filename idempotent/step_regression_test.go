@@ -213,7 +213,7 @@ func TestASwallowedCompensationErrorDoesNotComplete(t *testing.T) {
 			return "", err
 		})
 	}
-	out, err := call(dynamotest.DropRequest())
+	out, err := call(dynamotest.LoseRequest())
 	if err == nil && undone == 0 {
 		r, _, _ := store.Read(t.Context(), "payment#"+strings.Repeat("", 0))
 		t.Errorf("completed with %q, undone %d times %v", out, undone, r.Status)
@@ -280,7 +280,7 @@ func TestATriedAgainStepReturnsWhatWasCommitted(t *testing.T) {
 				}}})
 			})
 		}
-		s.db.Inject(dynamotest.Fault{Operation: "TransactWriteItems", Times: dynamotest.Always, Do: dynamotest.DropReply()})
+		s.db.Inject(dynamotest.Fault{Operation: "TransactWriteItems", Times: dynamotest.Always, Do: dynamotest.LoseReply()})
 		_, err := reserve()
 		s.db.ClearFaults()
 		if err == nil {
@@ -558,7 +558,7 @@ func TestTheShortFormFailsOpenAsTheLongOne(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			s := newShop(t, 10)
 			g := newTestGuard(t, s.store, idempotent.Config{OnlyEnlists: short, OnStoreFault: idempotent.FailOpen, StoreTimeout: 200 * time.Millisecond})
-			s.db.Inject(dynamotest.Fault{Operation: "PutItem", Times: dynamotest.Always, Do: dynamotest.DropRequest()})
+			s.db.Inject(dynamotest.Fault{Operation: "PutItem", Times: dynamotest.Always, Do: dynamotest.LoseRequest()})
 			ran := 0
 			out, err := idempotent.Do(t.Context(), g, "k", func(context.Context) (string, error) { ran++; return "answer", nil })
 			if err != nil || out != "answer" {

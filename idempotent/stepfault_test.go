@@ -22,9 +22,9 @@ func TestACheckpointThatFails(t *testing.T) {
 		kept   bool // although the store did not say so
 		fails  bool
 	}{
-		"one reply is lost":       {dynamotest.DropReply, 1, true, false},
-		"no reply ever comes":     {dynamotest.DropReply, dynamotest.Always, true, true},
-		"no request ever arrives": {dynamotest.DropRequest, dynamotest.Always, false, true},
+		"one reply is lost":       {dynamotest.LoseReply, 1, true, false},
+		"no reply ever comes":     {dynamotest.LoseReply, dynamotest.Always, true, true},
+		"no request ever arrives": {dynamotest.LoseRequest, dynamotest.Always, false, true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			db, store := newDynamo(t)
@@ -73,7 +73,7 @@ func TestACheckpointIsTriedAgainWithoutTheStep(t *testing.T) {
 	guard := newTestGuard(t, store, idempotent.Config{Steps: []string{"a"}})
 	var did diary
 	out, err := idempotent.Do(t.Context(), guard, "k", func(ctx context.Context) (string, error) {
-		db.Inject(dynamotest.Fault{Operation: "UpdateItem", Times: dynamotest.Always, Do: dynamotest.DropRequest()})
+		db.Inject(dynamotest.Fault{Operation: "UpdateItem", Times: dynamotest.Always, Do: dynamotest.LoseRequest()})
 		if _, err := did.step(ctx, "a"); !errors.Is(err, idempotent.ErrStore) {
 			t.Error(err)
 		}
@@ -92,7 +92,7 @@ func TestFailOpenGoesOnWithoutACheckpoint(t *testing.T) {
 	guard := newTestGuard(t, store, idempotent.Config{Steps: []string{"a"}, OnStoreFault: idempotent.FailOpen, Observe: events.observe})
 	var did diary
 	out, err := idempotent.Do(t.Context(), guard, "k", func(ctx context.Context) (string, error) {
-		db.Inject(dynamotest.Fault{Operation: "UpdateItem", Times: dynamotest.Always, Do: dynamotest.DropRequest()})
+		db.Inject(dynamotest.Fault{Operation: "UpdateItem", Times: dynamotest.Always, Do: dynamotest.LoseRequest()})
 		defer db.ClearFaults()
 		return did.step(ctx, "a")
 	})
@@ -108,7 +108,7 @@ func TestNothingIsUndoneThatCannotBeRecordedFirst(t *testing.T) {
 	db, store := newDynamo(t)
 	tr, _, call := newTrip(t, store)
 	tr.fails["hotel"] = idempotent.Permanent(errSoldOut)
-	db.Inject(dynamotest.Fault{Operation: "UpdateItem", Match: 2, Times: dynamotest.Always, Do: dynamotest.DropRequest()})
+	db.Inject(dynamotest.Fault{Operation: "UpdateItem", Nth: 2, Times: dynamotest.Always, Do: dynamotest.LoseRequest()})
 	_, err := call()
 	if !errors.Is(err, idempotent.ErrCompensation) || !errors.Is(err, idempotent.ErrStore) || !errors.Is(err, errSoldOut) {
 		t.Fatal(err)

@@ -108,7 +108,7 @@ type exampleBank struct {
 }
 
 func openBank(config idempotent.Config) exampleBank {
-	db := dynamotest.New() // in a function, the client is dynamodb.NewFromConfig(cfg)
+	db := dynamotest.Open() // in a function, the client is dynamodb.NewFromConfig(cfg)
 	_, err := db.Client().CreateTable(context.Background(), &dynamodb.CreateTableInput{
 		TableName:            aws.String("accounts"),
 		BillingMode:          types.BillingModePayPerRequest,

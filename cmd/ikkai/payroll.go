@@ -23,7 +23,7 @@ func runPayroll(ctx context.Context, args []string, stdout, stderr io.Writer) er
 	slog.SetDefault(slog.New(slog.DiscardHandler)) // the guards' log would run into the bar
 	client, kept := dynamotest.External()
 	if !kept {
-		client = dynamotest.New().Client()
+		client = dynamotest.Open().Client()
 	}
 	var narrator payday.Narrator = payday.NewLines(stdout)
 	if isTerminal(stdout) {

@@ -137,7 +137,7 @@ func killAt(db *dynamotest.DB, e *lambdatest.Environment, request int, when stri
 	}
 	db.Inject(
 		dynamotest.Fault{Request: request, Do: dynamotest.Before(kill)},
-		dynamotest.Fault{Request: request, Do: dynamotest.DropRequest()},
+		dynamotest.Fault{Request: request, Do: dynamotest.LoseRequest()},
 	)
 }
 

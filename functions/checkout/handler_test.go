@@ -338,7 +338,7 @@ func TestALostReplyChangesNothing(t *testing.T) {
 			t.Run(fmt.Sprintf("provider %q, request %d", provider, lost), func(t *testing.T) {
 				synctest.Test(t, func(t *testing.T) {
 					db := newDatabase(t)
-					db.Inject(dynamotest.Fault{Request: lost, Do: dynamotest.DropReply()})
+					db.Inject(dynamotest.Fault{Request: lost, Do: dynamotest.LoseReply()})
 					start(t, db, settings{
 						simulatedProvider: provider, providerIdempotent: "off", mailIdempotent: "off",
 					}).Respond(event(t, "httpapi-checkout"), c.status)
@@ -379,7 +379,7 @@ func TestWithoutDownstreamKeysARunThatDiedHasAnEffectTwice(t *testing.T) {
 
 func TestGoodsThatCannotBeGivenBackYetAreByTheRetry(t *testing.T) {
 	db := newDatabase(t)
-	db.Inject(dynamotest.Fault{Operation: "TransactWriteItems", Match: 2, Do: dynamotest.Fail("AccessDeniedException", "no", 400)})
+	db.Inject(dynamotest.Fault{Operation: "TransactWriteItems", Nth: 2, Do: dynamotest.Fail("AccessDeniedException", "no", 400)})
 	e := newEnvironment(t, db, "refuse", "")
 	_, err := e.Invoke(event(t, "httpapi-checkout"))
 	if stuck, ok := errors.AsType[*idempotent.CompensationError](err); !ok || !slices.Equal(stuck.Left, []string{"reserve-stock"}) {

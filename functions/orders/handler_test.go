@@ -186,10 +186,10 @@ func TestARunThatDiedIsRunAgainAndShipsOnce(t *testing.T) {
 	}{
 		{"looking for the order", dynamotest.Fault{Operation: "GetItem", Table: ordersTable}, "", 1},
 		{"the shipment", dynamotest.Fault{Operation: "PutItem", Table: ordersTable}, "", 1},
-		{"the order", dynamotest.Fault{Operation: "PutItem", Table: ordersTable, Match: 2}, "", 1},
+		{"the order", dynamotest.Fault{Operation: "PutItem", Table: ordersTable, Nth: 2}, "", 1},
 		// What no record can prevent where the warehouse ignores its key:
 		{"the shipment", dynamotest.Fault{Operation: "PutItem", Table: ordersTable}, "off", 2},
-		{"the order", dynamotest.Fault{Operation: "PutItem", Table: ordersTable, Match: 2}, "off", 1},
+		{"the order", dynamotest.Fault{Operation: "PutItem", Table: ordersTable, Nth: 2}, "off", 1},
 	} {
 		t.Run(fmt.Sprintf("after %s, keys %q", death.after, death.keys), func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -218,7 +218,7 @@ func TestALostReplyChangesNothing(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				db := newDatabase(t)
 				e := newEnvironment(t, db, "", "off")
-				db.Inject(dynamotest.Fault{Request: lost, Do: dynamotest.DropReply()})
+				db.Inject(dynamotest.Fault{Request: lost, Do: dynamotest.LoseReply()})
 				wantFailed(t, e, event(t, "sqs-orders-resent"))
 				if got := len(db.Requests()); got != requests+1 {
 					t.Errorf("%d requests, want %d and a repetition", got, requests)

@@ -220,10 +220,10 @@ func TestARunThatDiedIsRunAgainAndPaysOnce(t *testing.T) {
 	}{
 		{"looking for the payment", dynamotest.Fault{Operation: "GetItem", Table: paymentsTable}, "", 1},
 		{"the charge", dynamotest.Fault{Operation: "PutItem", Table: paymentsTable}, "", 1},
-		{"the payment", dynamotest.Fault{Operation: "PutItem", Table: paymentsTable, Match: 2}, "", 1},
+		{"the payment", dynamotest.Fault{Operation: "PutItem", Table: paymentsTable, Nth: 2}, "", 1},
 		// What no record can prevent where the provider ignores its key:
 		{"the charge", dynamotest.Fault{Operation: "PutItem", Table: paymentsTable}, "off", 2},
-		{"the payment", dynamotest.Fault{Operation: "PutItem", Table: paymentsTable, Match: 2}, "off", 1},
+		{"the payment", dynamotest.Fault{Operation: "PutItem", Table: paymentsTable, Nth: 2}, "off", 1},
 	} {
 		t.Run(fmt.Sprintf("after %s, keys %q", death.after, death.keys), func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -275,7 +275,7 @@ func TestALostReplyChangesNothing(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				db := newDatabase(t)
 				e := newEnvironment(t, db, "", "off")
-				db.Inject(dynamotest.Fault{Request: lost, Do: dynamotest.DropReply()})
+				db.Inject(dynamotest.Fault{Request: lost, Do: dynamotest.LoseReply()})
 				first := e.Respond(event(t, "httpapi-payment"), 201)
 				if got := len(db.Requests()); got != requests+1 {
 					t.Errorf("%d requests, want %d and a repetition", got, requests)
@@ -302,7 +302,7 @@ func TestWithTheGuardsOffEveryRequestPays(t *testing.T) {
 // The guard forgets what a key stood for when a run fails; the provider does not.
 func TestAKeyWhoseFirstTryWasChargedIsNotGoodForAnotherAmount(t *testing.T) {
 	db := newDatabase(t)
-	db.Inject(dynamotest.Fault{Table: paymentsTable, Operation: "PutItem", Match: 2, Do: dynamotest.Fail("AccessDeniedException", "no", 400)})
+	db.Inject(dynamotest.Fault{Table: paymentsTable, Operation: "PutItem", Nth: 2, Do: dynamotest.Fail("AccessDeniedException", "no", 400)})
 	e := newEnvironment(t, db, "", "")
 	if _, err := e.Invoke(event(t, "httpapi-payment")); err == nil {
 		t.Fatal("the payment was recorded")

@@ -119,9 +119,9 @@ func TestARunThatDiedIsRunAgainAndRegistersOnce(t *testing.T) {
 		mails   int
 	}{
 		{"the account", dynamotest.Fault{Operation: "PutItem", Table: usersTable}, "", 1},
-		{"the mail", dynamotest.Fault{Operation: "PutItem", Table: usersTable, Match: 2}, "", 1},
+		{"the mail", dynamotest.Fault{Operation: "PutItem", Table: usersTable, Nth: 2}, "", 1},
 		// What no record can prevent where the mail service ignores its key:
-		{"the mail", dynamotest.Fault{Operation: "PutItem", Table: usersTable, Match: 2}, "off", 2},
+		{"the mail", dynamotest.Fault{Operation: "PutItem", Table: usersTable, Nth: 2}, "off", 2},
 	} {
 		t.Run(fmt.Sprintf("after %s, keys %q", death.after, death.keys), func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -153,7 +153,7 @@ func TestALostReplyChangesNothing(t *testing.T) {
 		t.Run(fmt.Sprintf("of request %d", lost), func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				db := newDatabase(t)
-				db.Inject(dynamotest.Fault{Request: lost, Do: dynamotest.DropReply()})
+				db.Inject(dynamotest.Fault{Request: lost, Do: dynamotest.LoseReply()})
 				newEnvironment(t, db, "", "off").Respond(event(t, "httpapi-registration"), 201)
 				if got := len(db.Requests()); got != requests+1 {
 					t.Errorf("%d requests, want %d and a repetition", got, requests)

@@ -14,7 +14,7 @@ import (
 )
 
 func TestShortFormOnlyLockDuplicateIsAcknowledged(t *testing.T) {
-	db := dynamotest.New()
+	db := dynamotest.New(t)
 	c := dynamostore.Config{Table: "idem"}
 	if err := dynamostore.CreateTable(t.Context(), db.Client(), c); err != nil {
 		t.Fatal(err)

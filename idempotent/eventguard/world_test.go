@@ -57,7 +57,7 @@ type run struct {
 
 func newWorld(t *testing.T, seed uint64) *world {
 	w := &world{
-		t: t, db: dynamotest.New(), dice: rand.New(rand.NewPCG(seed, 0)),
+		t: t, db: dynamotest.New(t), dice: rand.New(rand.NewPCG(seed, 0)),
 		effects: make(map[string]int), running: make(map[string]run), before: func(order) []string { return nil },
 	}
 	config := dynamostore.Config{Table: tableName}
@@ -70,12 +70,12 @@ func newWorld(t *testing.T, seed uint64) *world {
 	}
 	w.books = books
 	effects := []func() dynamotest.Effect{
-		dynamotest.DropRequest, dynamotest.DropReply, dynamotest.FailBefore, dynamotest.FailAfter, dynamotest.Throttle, dynamotest.OmitItem,
+		dynamotest.LoseRequest, dynamotest.LoseReply, dynamotest.FailBefore, dynamotest.FailAfter, dynamotest.Throttle, dynamotest.OmitItem,
 		func() dynamotest.Effect { return dynamotest.DelayBefore(3 * time.Second) },
 		func() dynamotest.Effect { return dynamotest.DelayAfter(3 * time.Second) },
 	}
 	for range 40 {
-		w.db.Inject(dynamotest.Fault{Match: 1 + w.roll(300), Times: 1 + w.roll(3), Do: effects[w.roll(len(effects))]()})
+		w.db.Inject(dynamotest.Fault{Nth: 1 + w.roll(300), Times: 1 + w.roll(3), Do: effects[w.roll(len(effects))]()})
 	}
 	return w
 }

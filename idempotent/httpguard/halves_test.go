@@ -65,7 +65,7 @@ func (p inProcess) RoundTrip(r *http.Request) (*http.Response, error) {
 // replies are lost. One run, and every client ends with its answer.
 func TestClientsThatKeepAskingAllGetTheOneAnswer(t *testing.T) {
 	const clients = 20
-	db := dynamotest.New()
+	db := dynamotest.New(t)
 	config := dynamostore.Config{Table: "idempotency"}
 	if err := dynamostore.CreateTable(t.Context(), db.Client(), config); err != nil {
 		t.Fatal(err)

@@ -449,7 +449,7 @@ func throughLambdaURL(api *httpguard.API, handle handler) func(context.Context, 
 // newDynamo returns a store on an embedded DynamoDB.
 func newDynamo(t testing.TB) (*dynamotest.DB, *dynamostore.Store) {
 	t.Helper()
-	db := dynamotest.New()
+	db := dynamotest.New(t)
 	config := dynamostore.Config{Table: "idempotency"}
 	if err := dynamostore.CreateTable(t.Context(), db.Client(), config); err != nil {
 		t.Fatal(err)

@@ -13,7 +13,7 @@ import (
 )
 
 func advfStore(t *testing.T) persistence.Store {
-	db := dynamotest.New()
+	db := dynamotest.New(t)
 	c := dynamostore.Config{Table: "idem"}
 	if err := dynamostore.CreateTable(t.Context(), db.Client(), c); err != nil {
 		t.Fatal(err)

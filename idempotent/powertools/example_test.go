@@ -28,7 +28,7 @@ func ExamplePython() {
 		fmt.Println(err)
 		return
 	}
-	db := dynamotest.New()
+	db := dynamotest.Open()
 	if err := dynamostore.CreateTable(ctx, db.Client(), peer.Table()); err != nil {
 		fmt.Println(err)
 		return

@@ -178,15 +178,10 @@ func (l language) share(t *testing.T, process peerProcess, shape commandTable) s
 		t.Fatal(err)
 	}
 	table := newTable(t, peer)
-	url, stop, err := table.db.Listen()
+	url, err := table.db.Serve()
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() {
-		if err := stop(); err != nil {
-			t.Error(err)
-		}
-	})
 	process.t = t
 	return sharedTable{table, l.name, peer, process, command{
 		FunctionName: "orders-fn", EventKey: "id", Validation: "amount", Endpoint: url, Table: &shape,

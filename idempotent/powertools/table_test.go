@@ -19,7 +19,7 @@ type table struct {
 
 func newTable(t *testing.T, peer *powertools.Peer) table {
 	t.Helper()
-	db := dynamotest.New()
+	db := dynamotest.New(t)
 	if err := dynamostore.CreateTable(t.Context(), db.Client(), peer.Table()); err != nil {
 		t.Fatal(err)
 	}

@@ -27,7 +27,7 @@ type dynamoTable struct {
 }
 
 func openDynamo(names attributes) (*dynamoTable, error) {
-	db := dynamotest.New()
+	db := dynamotest.Open()
 	for _, table := range []dynamostore.Config{
 		{Table: tableName, Attributes: dynamostore.Attributes{Key: names.key, ExpireAt: names.expiry}},
 		{Table: ledgerName, Attributes: dynamostore.Attributes{Key: "name"}},

@@ -36,7 +36,7 @@ const IdempotencyTable = "idempotency"
 // as in template.yaml.
 func NewDatabase(t *testing.T, ledger string) *dynamotest.DB {
 	t.Helper()
-	db := dynamotest.New()
+	db := dynamotest.Open()
 	client := db.Client()
 	if err := dynamostore.CreateTable(t.Context(), client, dynamostore.Config{Table: IdempotencyTable}); err != nil {
 		t.Fatal(err)

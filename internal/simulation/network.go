@@ -70,8 +70,8 @@ func (i *invocation) fault(operation string, held *dynamotest.Held) (dynamotest.
 	}
 	delay := func() time.Duration { return w.distinct(between(i.dice, 100*time.Millisecond, 4*time.Second)) }
 	effects := []func() dynamotest.Effect{
-		dynamotest.DropRequest,
-		dynamotest.DropReply,
+		dynamotest.LoseRequest,
+		dynamotest.LoseReply,
 		dynamotest.FailBefore,
 		dynamotest.FailAfter,
 		dynamotest.Throttle,

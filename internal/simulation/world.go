@@ -39,7 +39,7 @@ func newWorld(s scenario, f Flaw) (*world, error) {
 		scenario: s,
 		flaw:     f,
 		start:    time.Now(),
-		db:       dynamotest.New(),
+		db:       dynamotest.Open(),
 		wakes:    make(map[time.Time]bool),
 		counts:   make(Counts),
 		ledger:   newLedger(),

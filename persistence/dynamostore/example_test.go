@@ -16,7 +16,7 @@ import (
 
 // In a function, client is dynamodb.NewFromConfig(cfg).
 func ExampleNew() {
-	client := dynamotest.New().Client()
+	client := dynamotest.Open().Client()
 	ctx := context.Background()
 	if err := dynamostore.CreateTable(ctx, client, dynamostore.Config{Table: "idempotency"}); err != nil {
 		panic(err)
@@ -36,7 +36,7 @@ func ExampleNew() {
 
 // Outside a guarded call, writes are applied all together or not at all.
 func ExampleApply() {
-	client := dynamotest.New().Client()
+	client := dynamotest.Open().Client()
 	ctx := context.Background()
 	if err := dynamostore.CreateTable(ctx, client, dynamostore.Config{Table: "accounts", Attributes: dynamostore.Attributes{Key: "id"}}); err != nil {
 		panic(err)
@@ -75,7 +75,7 @@ func ExampleConfig() {
 		PartitionValue: "shop",
 		Attributes:     dynamostore.Attributes{Key: "pk", SortKey: "sk", ExpireAt: "ttl"},
 	}
-	client := dynamotest.New().Client()
+	client := dynamotest.Open().Client()
 	fmt.Println(dynamostore.CreateTable(context.Background(), client, config))
 	_, err := dynamostore.New(client, config)
 	fmt.Println(err)
@@ -86,7 +86,7 @@ func ExampleConfig() {
 
 // CreateTable may be called at every start of a local run.
 func ExampleCreateTable() {
-	client := dynamotest.New().Client()
+	client := dynamotest.Open().Client()
 	for range 2 {
 		fmt.Println(dynamostore.CreateTable(context.Background(), client, dynamostore.Config{Table: "idempotency"}))
 	}

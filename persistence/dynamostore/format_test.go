@@ -115,13 +115,13 @@ func TestAnOwnerRecognisesWhatItHasFinishedItself(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	db.Inject(dynamotest.Fault{Operation: "UpdateItem", Do: dynamotest.DropReply(), Times: 1})
+	db.Inject(dynamotest.Fault{Operation: "UpdateItem", Do: dynamotest.LoseReply(), Times: 1})
 	if err := store.Complete(t.Context(), record.Lease(), numbered("7")); err != nil {
 		t.Errorf("completed with %v", err)
 	}
 	c := claim("at once")
 	c.Key = "payment#2"
-	db.Inject(dynamotest.Fault{Operation: "PutItem", Do: dynamotest.DropReply(), Times: 1})
+	db.Inject(dynamotest.Fault{Operation: "PutItem", Do: dynamotest.LoseReply(), Times: 1})
 	if record, err := store.CompleteAtOnce(t.Context(), c, numbered("7"), nil); err != nil || record.Owner != c.Owner {
 		t.Errorf("completed at once: %+v, %v", record, err)
 	}
@@ -180,7 +180,7 @@ func TestAFormatIsChecked(t *testing.T) {
 	} {
 		config := dynamostore.Config{Table: "idempotency", Format: numbers()}
 		change(&config)
-		if _, err := dynamostore.New(dynamotest.New().Client(), config); !errors.Is(err, dynamostore.ErrConfig) {
+		if _, err := dynamostore.New(dynamotest.New(t).Client(), config); !errors.Is(err, dynamostore.ErrConfig) {
 			t.Errorf("%s: %v, want ErrConfig", name, err)
 		}
 	}

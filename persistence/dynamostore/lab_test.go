@@ -41,7 +41,7 @@ func newStore(t testing.TB) (*dynamotest.DB, planter) {
 
 func newStoreWith(t testing.TB, config dynamostore.Config) (*dynamotest.DB, planter) {
 	t.Helper()
-	db := dynamotest.New()
+	db := dynamotest.New(t)
 	config.Table = "idempotency"
 	store := newTable(t, db.Client(impatient), config)
 	db.ResetLog()

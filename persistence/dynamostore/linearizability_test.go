@@ -31,7 +31,7 @@ func (w wire) RoundTrip(r *http.Request) (*http.Response, error) {
 // linearizable runs lincheck on a new table behind a wire.
 func linearizable(t *testing.T, sdk func(*dynamodb.Options), faults ...dynamotest.Fault) lincheck.Report {
 	t.Helper()
-	db := dynamotest.New()
+	db := dynamotest.New(t)
 	store := newTable(t, db.Client(sdk, func(o *dynamodb.Options) {
 		o.HTTPClient = &http.Client{Transport: wire{db}}
 	}), dynamostore.Config{Table: "idempotency"})
@@ -51,7 +51,7 @@ func TestTheStoreIsLinearizableWhereFailedConditionsShowNoItem(t *testing.T) {
 // everyFifth are faults that hit every fifth request of the first few thousand,
 // each kind in its turn.
 func everyFifth() []dynamotest.Fault {
-	kinds := []dynamotest.Effect{dynamotest.DropReply(), dynamotest.DropRequest(), dynamotest.FailAfter()}
+	kinds := []dynamotest.Effect{dynamotest.LoseReply(), dynamotest.LoseRequest(), dynamotest.FailAfter()}
 	var faults []dynamotest.Fault
 	for request := 5; request < 3000; request += 5 {
 		faults = append(faults, dynamotest.Fault{Request: request, Do: kinds[request/5%len(kinds)]})

@@ -214,7 +214,7 @@ func TestReport10TransactionsReportFailedConditionsAndConflicts(t *testing.T) {
 			ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second)
 			defer cancel()
 			_, err := store.Acquire(ctx, claim("me"))
-			if throttled, ok := errors.AsType[*types.ProvisionedThroughputExceededException](err); !ok {
+			if throttled, ok := errors.AsType[*types.ThrottlingException](err); !ok {
 				t.Errorf("got %v, want %T", err, throttled)
 			}
 		})

@@ -193,7 +193,7 @@ func TestConfigsAreRefusedWithEveryFault(t *testing.T) {
 			if _, err := dynamostore.New(&stub{}, config); !errors.Is(err, dynamostore.ErrConfig) {
 				t.Errorf("got %v, want ErrConfig", err)
 			}
-			if err := dynamostore.CreateTable(t.Context(), dynamotest.New().Client(), config); !errors.Is(err, dynamostore.ErrConfig) {
+			if err := dynamostore.CreateTable(t.Context(), dynamotest.New(t).Client(), config); !errors.Is(err, dynamostore.ErrConfig) {
 				t.Errorf("CreateTable: got %v, want ErrConfig", err)
 			}
 		})
@@ -204,7 +204,7 @@ func TestConfigsAreRefusedWithEveryFault(t *testing.T) {
 }
 
 func TestCreateTableMayBeRepeated(t *testing.T) {
-	db := dynamotest.New()
+	db := dynamotest.New(t)
 	for range 2 {
 		if err := dynamostore.CreateTable(t.Context(), db.Client(), dynamostore.Config{Table: "idempotency"}); err != nil {
 			t.Fatal(err)
@@ -426,7 +426,7 @@ func TestAnEmptyItemWithAFailedConditionIsNone(t *testing.T) {
 
 // Two processes that create the table at the same time both succeed.
 func TestCreateTableMayRace(t *testing.T) {
-	db := dynamotest.New()
+	db := dynamotest.New(t)
 	config := dynamostore.Config{Table: "idempotency"}
 	quicker := dynamotest.Before(func(dynamotest.Request) {
 		if err := dynamostore.CreateTable(t.Context(), db.Client(), config); err != nil {

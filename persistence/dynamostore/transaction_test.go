@@ -213,21 +213,21 @@ func TestWritesCommitInOneRequestWithTheRecord(t *testing.T) {
 func TestWritesHappenOnceWhateverBecomesOfTheRequest(t *testing.T) {
 	fail := func(code string, status int) dynamotest.Effect { return dynamotest.Fail(code, "", status) }
 	faults := map[string][]dynamotest.Fault{
-		"reply lost":                       {{Do: dynamotest.DropReply()}},
-		"reply lost twice":                 {{Times: 2, Do: dynamotest.DropReply()}},
-		"request lost":                     {{Do: dynamotest.DropRequest()}},
-		"request lost, then the reply":     {{Do: dynamotest.DropRequest()}, {Match: 2, Do: dynamotest.DropReply()}},
+		"reply lost":                       {{Do: dynamotest.LoseReply()}},
+		"reply lost twice":                 {{Times: 2, Do: dynamotest.LoseReply()}},
+		"request lost":                     {{Do: dynamotest.LoseRequest()}},
+		"request lost, then the reply":     {{Do: dynamotest.LoseRequest()}, {Nth: 2, Do: dynamotest.LoseReply()}},
 		"500 after it was applied":         {{Do: dynamotest.FailAfter()}},
 		"500 before it was applied":        {{Do: dynamotest.FailBefore()}},
 		"no answer":                        {{Do: dynamotest.DelayAfter(time.Hour)}},
-		"still under way":                  {{Do: dynamotest.DropReply()}, {Match: 2, Do: fail("TransactionInProgressException", 400)}},
+		"still under way":                  {{Do: dynamotest.LoseReply()}, {Nth: 2, Do: fail("TransactionInProgressException", 400)}},
 		"conflict on the record":           {{Times: 3, Do: dynamotest.TransactionConflict()}},
 		"conflict on a write":              {{Do: dynamotest.Cancel("None", "TransactionConflict")}},
 		"conflict, and a condition beside": {{Do: dynamotest.Cancel("TransactionConflict", "ConditionalCheckFailed")}},
 		"throttled":                        {{Times: 2, Do: dynamotest.Throttle()}},
 		"throttled by a reason":            {{Do: dynamotest.Cancel("None", "ThrottlingError")}},
 		"capacity exceeded by a reason":    {{Do: dynamotest.Cancel("ProvisionedThroughputExceeded", "None")}},
-		"reply lost, then a conflict":      {{Do: dynamotest.DropReply()}, {Match: 2, Do: dynamotest.TransactionConflict()}},
+		"reply lost, then a conflict":      {{Do: dynamotest.LoseReply()}, {Nth: 2, Do: dynamotest.TransactionConflict()}},
 	}
 	for name, plan := range faults {
 		for _, call := range transactionals {
@@ -270,8 +270,8 @@ func TestARecordTellsWhetherItsWritesWereApplied(t *testing.T) {
 				do := call.begin(t, store)
 				db.Inject(
 					dynamotest.Fault{Operation: "TransactWriteItems", Times: dynamotest.Always, Do: effect},
-					dynamotest.Fault{Operation: "TransactWriteItems", Do: dynamotest.DropReply()},
-					dynamotest.Fault{Operation: "TransactWriteItems", Match: 2, Do: dynamotest.Before(func(dynamotest.Request) { db.ForgetTokens() })},
+					dynamotest.Fault{Operation: "TransactWriteItems", Do: dynamotest.LoseReply()},
+					dynamotest.Fault{Operation: "TransactWriteItems", Nth: 2, Do: dynamotest.Before(func(dynamotest.Request) { db.ForgetTokens() })},
 				)
 				for range 3 {
 					if err := do(t.Context(), books.add("a", "1"), books.open("b")); err != nil {
@@ -291,7 +291,7 @@ func TestARecordTellsWhetherItsWritesWereApplied(t *testing.T) {
 // would come after ten minutes.
 func TestNoTransactionIsSentAgainAfterItsTokenIsForgotten(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		db := dynamotest.New()
+		db := dynamotest.New(t)
 		config := dynamostore.Config{Table: "idempotency", RequestTimeout: 4 * time.Minute}
 		store := newTable(t, db.Client(impatient), config)
 		books := newLedger(t, store.client, "ledger")
@@ -838,7 +838,7 @@ func TestTransfersKeepTheSum(t *testing.T) {
 		}
 	}
 	for request := 10; request < 400; request += 7 {
-		db.Inject(dynamotest.Fault{Request: request, Do: dynamotest.DropReply()})
+		db.Inject(dynamotest.Fault{Request: request, Do: dynamotest.LoseReply()})
 	}
 	var callers sync.WaitGroup
 	for i := range 50 {

@@ -39,23 +39,23 @@ func TestAFaultSaysWhetherNothingWasWritten(t *testing.T) {
 		"throttled":                    {plan: []dynamotest.Fault{{Times: always, Do: dynamotest.Throttle()}}, owned: true, other: true},
 		"not allowed":                  {plan: []dynamotest.Fault{{Times: always, Do: refuse("AccessDeniedException", 400)}}, owned: true, other: true},
 		"a table that does not exist":  {write: missing, owned: true, other: true},
-		"conflicts, then not allowed":  {plan: []dynamotest.Fault{{Times: 2, Do: dynamotest.TransactionConflict()}, {Match: 3, Do: refuse("AccessDeniedException", 400)}}, owned: true, other: true},
-		"a try lost, then conflicts":   {plan: []dynamotest.Fault{{Do: dynamotest.DropRequest()}, {Match: 2, Times: always, Do: dynamotest.TransactionConflict()}}, owned: true},
-		"a 500, then conflicts":        {plan: []dynamotest.Fault{{Do: dynamotest.FailBefore()}, {Match: 2, Times: always, Do: dynamotest.TransactionConflict()}}, owned: true},
-		"too late, then conflicts":     {plan: []dynamotest.Fault{{Do: dynamotest.DelayBefore(time.Hour)}, {Match: 2, Times: always, Do: dynamotest.TransactionConflict()}}, owned: true},
-		"a try lost, then throttled":   {plan: []dynamotest.Fault{{Do: dynamotest.DropRequest()}, {Match: 2, Times: always, Do: dynamotest.Throttle()}}},
-		"a try lost, then not allowed": {plan: []dynamotest.Fault{{Do: dynamotest.DropRequest()}, {Match: 2, Do: refuse("AccessDeniedException", 400)}}},
-		"a reply lost, then forbidden": {plan: []dynamotest.Fault{{Do: dynamotest.DropReply()}, {Match: 2, Do: refuse("AccessDeniedException", 400)}}},
+		"conflicts, then not allowed":  {plan: []dynamotest.Fault{{Times: 2, Do: dynamotest.TransactionConflict()}, {Nth: 3, Do: refuse("AccessDeniedException", 400)}}, owned: true, other: true},
+		"a try lost, then conflicts":   {plan: []dynamotest.Fault{{Do: dynamotest.LoseRequest()}, {Nth: 2, Times: always, Do: dynamotest.TransactionConflict()}}, owned: true},
+		"a 500, then conflicts":        {plan: []dynamotest.Fault{{Do: dynamotest.FailBefore()}, {Nth: 2, Times: always, Do: dynamotest.TransactionConflict()}}, owned: true},
+		"too late, then conflicts":     {plan: []dynamotest.Fault{{Do: dynamotest.DelayBefore(time.Hour)}, {Nth: 2, Times: always, Do: dynamotest.TransactionConflict()}}, owned: true},
+		"a try lost, then throttled":   {plan: []dynamotest.Fault{{Do: dynamotest.LoseRequest()}, {Nth: 2, Times: always, Do: dynamotest.Throttle()}}},
+		"a try lost, then not allowed": {plan: []dynamotest.Fault{{Do: dynamotest.LoseRequest()}, {Nth: 2, Do: refuse("AccessDeniedException", 400)}}},
+		"a reply lost, then forbidden": {plan: []dynamotest.Fault{{Do: dynamotest.LoseReply()}, {Nth: 2, Do: refuse("AccessDeniedException", 400)}}},
 		"applied, then a 500 for ever": {plan: []dynamotest.Fault{{Times: always, Do: dynamotest.FailAfter()}}},
 		"a 500 for ever":               {plan: []dynamotest.Fault{{Times: always, Do: dynamotest.FailBefore()}}},
-		"no answer":                    {plan: []dynamotest.Fault{{Times: always, Do: dynamotest.DropReply()}}},
+		"no answer":                    {plan: []dynamotest.Fault{{Times: always, Do: dynamotest.LoseReply()}}},
 		"under way for ever":           {plan: []dynamotest.Fault{{Times: always, Do: refuse("TransactionInProgressException", 400)}}},
 		"refused by something before":  {plan: []dynamotest.Fault{{Times: always, Do: refuse("Forbidden", 403)}}},
 	} {
 		for _, call := range transactionals {
 			t.Run(name+" "+call.name, func(t *testing.T) {
 				synctest.Test(t, func(t *testing.T) {
-					db := dynamotest.New()
+					db := dynamotest.New(t)
 					client := db.Client(impatient, func(o *dynamodb.Options) { o.RetryMaxAttempts = 3 })
 					store, books := newTable(t, client, dynamostore.Config{Table: "idempotency"}), newLedger(t, client, "ledger")
 					do := call.begin(t, store)
@@ -136,7 +136,7 @@ func TestAFaultOfASingleWriteSaysWhetherItWasWritten(t *testing.T) {
 		want bool
 	}{
 		"not allowed":                  {[]dynamotest.Fault{{Do: dynamotest.Fail("AccessDeniedException", "", 400)}}, true},
-		"a reply lost, then forbidden": {[]dynamotest.Fault{{Do: dynamotest.DropReply()}, {Match: 2, Do: dynamotest.Fail("AccessDeniedException", "", 400)}}, false},
+		"a reply lost, then forbidden": {[]dynamotest.Fault{{Do: dynamotest.LoseReply()}, {Nth: 2, Do: dynamotest.Fail("AccessDeniedException", "", 400)}}, false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			db, store, books := newBank(t, dynamostore.Config{})

@@ -15,7 +15,7 @@ import (
 // s3overflow.New.
 func ExampleNew() {
 	ctx := context.Background()
-	client, blobs := dynamotest.New().Client(), newShelf()
+	client, blobs := dynamotest.Open().Client(), newShelf()
 	if err := dynamostore.CreateTable(ctx, client, dynamostore.Config{Table: "idempotency"}); err != nil {
 		panic(err)
 	}

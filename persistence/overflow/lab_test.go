@@ -119,7 +119,7 @@ func table(t testing.TB) persistence.Store {
 
 func tableWith(t testing.TB, config dynamostore.Config) persistence.Store {
 	t.Helper()
-	client := dynamotest.New().Client()
+	client := dynamotest.New(t).Client()
 	config.Table = "idempotency"
 	if err := dynamostore.CreateTable(t.Context(), client, config); err != nil {
 		t.Fatal(err)

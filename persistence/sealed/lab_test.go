@@ -45,7 +45,7 @@ func front(t testing.TB, behind persistence.Store, sealer sealed.Sealer, config 
 // table opens a store on an embedded DynamoDB.
 func table(t testing.TB) *dynamostore.Store {
 	t.Helper()
-	client, config := dynamotest.New().Client(), dynamostore.Config{Table: "idempotency"}
+	client, config := dynamotest.New(t).Client(), dynamostore.Config{Table: "idempotency"}
 	if err := dynamostore.CreateTable(t.Context(), client, config); err != nil {
 		t.Fatal(err)
 	}

@@ -60,7 +60,7 @@ func TestAllOrNothing(t *testing.T) {
 		for fault, bad := range unfit {
 			for _, order := range []string{"first", "last"} {
 				t.Run(way+"/"+fault+" "+order, func(t *testing.T) {
-					db := dynamotest.New()
+					db := dynamotest.New(t)
 					createOrders(t, db, table)
 					if err := db.Seed(table, item{"id": str("a"), "shop": str("old")}); err != nil {
 						t.Fatal(err)

@@ -73,9 +73,6 @@ func (in *batchWriteInput) apply(c *call) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	if len(writes) > 1 {
-		c.key = ""
-	}
 	out := batchWriteOutput{
 		UnprocessedItems: map[string][]batchWrite{},
 		ConsumedCapacity: c.consumed.report(in.ReturnConsumedCapacity),
@@ -154,9 +151,6 @@ func (in *batchGetInput) apply(c *call) (any, error) {
 		if err := in.Requests[name].run(c, name, &out, &size); err != nil {
 			return nil, err
 		}
-	}
-	if count > 1 {
-		c.key = ""
 	}
 	out.ConsumedCapacity = c.consumed.report(in.ReturnConsumedCapacity)
 	return out, nil

@@ -19,12 +19,11 @@ const benchItems = 50_000
 // BenchmarkLargeTable measures single requests to a table of 50,000 items: over HTTP against the embedded database, and in
 // the same run against the endpoint in DYNAMODB_ENDPOINT if there is one, so that both pay for the same client and sockets.
 func BenchmarkLargeTable(b *testing.B) {
-	db := dynamotest.New()
-	url, stop, err := db.Listen()
+	db := dynamotest.New(b)
+	url, err := db.Serve()
 	if err != nil {
 		b.Fatal(err)
 	}
-	b.Cleanup(func() { _ = stop() })
 	embedded := db.Client(func(o *dynamodb.Options) {
 		o.HTTPClient, o.BaseEndpoint = nil, aws.String(url)
 	})

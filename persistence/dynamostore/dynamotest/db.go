@@ -1,32 +1,76 @@
 package dynamotest
 
 import (
+	"errors"
 	"sync"
 	"time"
 )
 
-// DB is an embedded DynamoDB: a set of tables in memory, served over DynamoDB's own protocol. It is safe for
-// concurrent use. Requests are applied one at a time, each as a whole.
+// DB is an embedded DynamoDB: a set of tables in memory, served over DynamoDB's own protocol. It is an http.Handler and an
+// http.RoundTripper. It is safe for concurrent use. Requests are applied one at a time, each as a whole.
 type DB struct {
 	now func() time.Time
 
-	mu     sync.Mutex
-	tables map[string]*table
-	tokens tokens
-	log    requestLog
-	faults []*rule
+	mu      sync.Mutex
+	tables  map[string]*table
+	tokens  tokens
+	log     requestLog
+	faults  []*rule
+	servers []func() error // what ends them
 }
 
-// New returns an empty database that reads the time from time.Now.
-func New() *DB { return NewAt(time.Now) }
+// TB is what New needs of a test, benchmark or fuzz test: testing.TB has it. (This package is also linked into programs,
+// which the testing package has no place in.)
+type TB interface {
+	Helper()
+	Cleanup(func())
+	Errorf(format string, args ...any)
+}
 
-// NewAt returns an empty database with its own clock. The clock dates tables, log entries and client request
-// tokens; delays of the fault plan run on timers.
-func NewAt(now func() time.Time) *DB {
-	return &DB{
-		now:    now,
-		tables: make(map[string]*table),
+// Option is a way in which a database differs from the usual one.
+type Option func(*DB)
+
+// WithClock has the database read the time from now instead of time.Now. The clock dates tables and log entries, ends
+// client request tokens after ten minutes, and refills the capacity of WithThroughputLimits. Delays of the fault plan run
+// on timers. Inside a testing/synctest bubble time.Now is virtual already, and no option is needed.
+func WithClock(now func() time.Time) Option {
+	return func(db *DB) { db.now = now }
+}
+
+// New returns an empty database for a test, at the end of which it is closed.
+func New(t TB, options ...Option) *DB {
+	t.Helper()
+	db := Open(options...)
+	t.Cleanup(func() {
+		t.Helper()
+		if err := db.Close(); err != nil {
+			t.Errorf("closing the embedded DynamoDB: %v", err)
+		}
+	})
+	return db
+}
+
+// Open returns an empty database for a program. Close it if it has been served.
+func Open(options ...Option) *DB {
+	db := &DB{now: time.Now, tables: make(map[string]*table)}
+	for _, option := range options {
+		option(db)
 	}
+	return db
+}
+
+// Close ends what Serve has begun, breaking what is under way, and returns when its goroutines have ended. Tables, log and
+// clients in this process are as good afterwards as before.
+func (db *DB) Close() error {
+	db.mu.Lock()
+	servers := db.servers
+	db.servers = nil
+	db.mu.Unlock()
+	var errs []error
+	for _, end := range servers {
+		errs = append(errs, end())
+	}
+	return errors.Join(errs...)
 }
 
 // input is a decoded request.
@@ -41,7 +85,6 @@ type input interface {
 type call struct {
 	*DB
 	at       time.Time
-	key      string // for the log
 	consumed consumption
 }
 

@@ -12,7 +12,7 @@ import (
 
 // The suite with the calls on one item taken off the wire, but for what Direct leaves out.
 func TestTheEmbeddedDatabaseBehavesWithoutAWire(t *testing.T) {
-	db := New()
+	db := New(t)
 	client := db.Client(func(o *dynamodb.Options) {
 		o.APIOptions = append(o.APIOptions, func(stack *middleware.Stack) error {
 			return stack.Initialize.Add(middleware.InitializeMiddlewareFunc("Direct", db.Direct().handle), middleware.After)

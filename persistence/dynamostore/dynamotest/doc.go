@@ -3,7 +3,7 @@
 // A DB is a set of tables in memory behind DynamoDB's JSON 1.0 protocol. The SDK's own client talks to it in-process,
 // with no socket, goroutine or real clock involved, so it also runs inside a testing/synctest bubble:
 //
-//	db := dynamotest.New()
+//	db := dynamotest.Open()
 //	client := db.Client()
 //	client.CreateTable(ctx, …)
 //	client.PutItem(ctx, …)
@@ -18,7 +18,7 @@
 //
 // Inject adds rules that say which requests are to suffer, and how:
 //
-//	db.Inject(dynamotest.Fault{Operation: "PutItem", Do: dynamotest.DropReply()})
+//	db.Inject(dynamotest.Fault{Operation: "PutItem", Do: dynamotest.LoseReply()})
 //
 // applies the next PutItem and breaks the connection instead of answering. Requests returns the log of everything that
 // arrived, what it cost and what its caller was told.

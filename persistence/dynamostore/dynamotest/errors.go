@@ -13,15 +13,17 @@ const (
 	validation     = "com.amazon.coral.validate#ValidationException"
 	serialization  = "com.amazon.coral.service#SerializationException"
 	unknownCall    = "com.amazon.coral.service#UnknownOperationException"
+	accessDenied   = "com.amazon.coral.service#AccessDeniedException"
 )
 
 // apiError is an error DynamoDB answers with: its wire shape and its HTTP status.
 type apiError struct {
-	status  int
-	typ     string // with its name space
-	message string
-	item    item                 // of a failed condition, with ReturnValuesOnConditionCheckFailure=ALL_OLD
-	reasons []cancellationReason // of a cancelled transaction
+	status     int
+	typ        string // with its name space
+	message    string
+	item       item                 // of a failed condition, with ReturnValuesOnConditionCheckFailure=ALL_OLD
+	reasons    []cancellationReason // of a cancelled transaction
+	throttling []throttlingReason   // of a request that exceeds its capacity
 }
 
 // cancellationReason says why one action of a transaction stopped it; code "None" if it did not.
@@ -45,16 +47,29 @@ func (e *apiError) body() any {
 		Message string   `json:"message"`
 		Item    wireItem `json:"Item,omitempty"`
 	}
+	type throttled struct {
+		lower
+		Reasons []throttlingReason `json:"throttlingReasons,omitempty"`
+	}
+	type provisioned struct {
+		lower
+		Reasons []throttlingReason `json:"ThrottlingReasons,omitempty"`
+	}
 	type upper struct {
 		Type    string               `json:"__type"`
 		Reasons []cancellationReason `json:"CancellationReasons,omitempty"`
 		Message string               `json:"Message,omitempty"`
 	}
+	plain := lower{e.typ, e.message, e.item.wire()}
 	switch e.code() {
-	case "TransactionCanceledException", "IdempotentParameterMismatchException", "SerializationException", "UnknownOperationException":
+	case "ThrottlingException":
+		return throttled{plain, e.throttling}
+	case "ProvisionedThroughputExceededException":
+		return provisioned{plain, e.throttling}
+	case "TransactionCanceledException", "IdempotentParameterMismatchException", "SerializationException", "UnknownOperationException", "AccessDeniedException":
 		return upper{e.typ, e.reasons, e.message}
 	default:
-		return lower{e.typ, e.message, e.item.wire()}
+		return plain
 	}
 }
 

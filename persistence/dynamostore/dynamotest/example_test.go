@@ -14,7 +14,7 @@ import (
 // The reply to a write is lost: the caller can't tell, the database has it.
 func Example() {
 	ctx := context.Background()
-	db := dynamotest.New()
+	db := dynamotest.Open()
 	client := db.Client(func(o *dynamodb.Options) { o.Retryer = aws.NopRetryer{} })
 	_, err := client.CreateTable(ctx, &dynamodb.CreateTableInput{
 		TableName:            aws.String("payments"),
@@ -28,7 +28,7 @@ func Example() {
 	}
 	db.ResetLog()
 
-	db.Inject(dynamotest.Fault{Operation: "PutItem", Do: dynamotest.DropReply()})
+	db.Inject(dynamotest.Fault{Operation: "PutItem", Do: dynamotest.LoseReply()})
 	_, err = client.PutItem(ctx, &dynamodb.PutItemInput{
 		TableName: aws.String("payments"),
 		Item: map[string]types.AttributeValue{
@@ -38,13 +38,13 @@ func Example() {
 	})
 	fmt.Println("the caller got an error:", err != nil)
 	for _, r := range db.Requests() {
-		fmt.Println(r.Operation, r.Key, "applied:", r.Applied, "write units:", r.Capacity.Write, r.Faults)
+		fmt.Println(r.Operation, r.Keys, "applied:", r.Applied, "write units:", r.Capacity.Write, r.Faults)
 	}
 	for _, i := range db.Items("payments") {
 		fmt.Println("stored amount:", i["amount"].(*types.AttributeValueMemberN).Value)
 	}
 	// Output:
 	// the caller got an error: true
-	// PutItem id=order-17 applied: true write units: 1 [reply dropped]
+	// PutItem [id=order-17] applied: true write units: 1 [reply lost]
 	// stored amount: 9.9
 }

@@ -3,6 +3,7 @@ package dynamotest
 import (
 	"context"
 	"errors"
+	"math"
 	"net/http"
 	"slices"
 	"strings"
@@ -28,7 +29,7 @@ type story struct {
 // tell runs a story on virtual time, with a client that does not retry.
 func tell(t *testing.T, run func(s story)) {
 	synctest.Test(t, func(t *testing.T) {
-		db := New()
+		db := New(t)
 		client := db.Client(func(o *dynamodb.Options) { o.Retryer = aws.NopRetryer{} })
 		at := newEndpoint(t, client)
 		db.ResetLog()
@@ -75,11 +76,12 @@ func TestFaults(t *testing.T) {
 		status  int
 		code    string // "" if the connection broke
 	}{
-		{do: DropRequest()},
-		{do: DropReply(), stored: "1", applied: true},
+		{do: LoseRequest()},
+		{do: LoseReply(), stored: "1", applied: true},
 		{do: FailBefore(), status: 500, code: "InternalServerError"},
 		{do: FailAfter(), stored: "1", applied: true, status: 500, code: "InternalServerError"},
-		{do: Throttle(), status: 400, code: "ProvisionedThroughputExceededException"},
+		{do: Throttle(), status: 400, code: "ThrottlingException"},
+		{do: Deny(), status: 400, code: "AccessDeniedException"},
 		{do: TransactionConflict(), status: 400, code: "TransactionConflictException"},
 		{do: Fail("ThrottlingException", "Rate exceeded", 400), status: 400, code: "ThrottlingException"},
 		{do: Fail("ServiceUnavailable", "try later", 503), status: 503, code: "ServiceUnavailable"},
@@ -106,10 +108,10 @@ func TestFaults(t *testing.T) {
 }
 
 func TestTheSDKRepeatsAWriteWhoseReplyWasLost(t *testing.T) {
-	for _, do := range []Effect{DropReply(), FailAfter()} {
+	for _, do := range []Effect{LoseReply(), FailAfter()} {
 		t.Run(do.String(), func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				db := New()
+				db := New(t)
 				at := newEndpoint(t, db.Client())
 				db.Inject(Fault{Operation: "PutItem", Do: do})
 				_, err := at.PutItem(t.Context(), &dynamodb.PutItemInput{
@@ -134,16 +136,24 @@ func TestFaultsPickTheirRequests(t *testing.T) {
 	}{
 		{"the first by default", Fault{}, []int{1}},
 		{"by index", Fault{Request: 3}, []int{3}},
-		{"the n-th match", Fault{Match: 2}, []int{2}},
-		{"several from the n-th match on", Fault{Match: 2, Times: 3}, []int{2, 3, 4}},
+		{"the n-th match", Fault{Nth: 2}, []int{2}},
+		{"several from the n-th match on", Fault{Nth: 2, Times: 3}, []int{2, 3, 4}},
 		{"always", Fault{Times: Always}, []int{1, 2, 3, 4, 5, 6}},
-		{"by operation", Fault{Operation: "UpdateItem", Match: 4}, []int{4}},
+		{"by operation", Fault{Operation: "UpdateItem", Nth: 4}, []int{4}},
 		{"another operation", Fault{Operation: "PutItem"}, nil},
 		{"another table", Fault{Table: "elsewhere", Times: Always}, nil},
+		{"by key", Fault{Key: "id=counter", Nth: 5}, []int{5}},
+		{"another key", Fault{Key: "id=other", Times: Always}, nil},
+		{"a key that begins like it", Fault{Key: "id=count", Times: Always}, nil},
+		{"by chance", Fault{Chance: 0.5, Times: Always, Seed: 1}, []int{1, 3, 4}},
+		{"by chance, with another seed", Fault{Chance: 0.5, Times: Always, Seed: 2}, []int{3, 4, 5, 6}},
+		{"by chance, twice", Fault{Chance: 0.5, Times: 2, Seed: 1}, []int{1, 3}},
+		{"by chance, from the second on", Fault{Chance: 0.5, Times: 1, Nth: 2, Seed: 1}, []int{2}},
+		{"a chance of one", Fault{Chance: 1, Times: 2}, []int{1, 2}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			tell(t, func(s story) {
-				c.fault.Do = DropRequest()
+				c.fault.Do = LoseRequest()
 				s.db.Inject(c.fault)
 				var hit []int
 				for i := range requests {
@@ -159,7 +169,7 @@ func TestFaultsPickTheirRequests(t *testing.T) {
 	}
 	t.Run("by table", func(t *testing.T) {
 		tell(t, func(s story) {
-			s.db.Inject(Fault{Table: s.at.hashed, Do: DropRequest()})
+			s.db.Inject(Fault{Table: s.at.hashed, Do: LoseRequest()})
 			if s.add("1") == nil {
 				s.Error("not hit")
 			}
@@ -167,12 +177,156 @@ func TestFaultsPickTheirRequests(t *testing.T) {
 	})
 	t.Run("cleared", func(t *testing.T) {
 		tell(t, func(s story) {
-			s.db.Inject(Fault{Times: Always, Do: DropRequest()})
+			s.db.Inject(Fault{Times: Always, Do: LoseRequest()})
 			s.db.ClearFaults()
 			if err := s.add("1"); err != nil {
 				s.Error(err)
 			}
 		})
+	})
+}
+
+// A key is found wherever an operation names it.
+func TestFaultsFindAKeyInEveryOperation(t *testing.T) {
+	tell(t, func(s story) {
+		key, table, other := attrs{"id": S("counter")}, &s.at.hashed, attrs{"id": S("other")}
+		for name, send := range map[string]func() error{
+			"PutItem": func() error {
+				_, err := s.client.PutItem(s.Context(), &dynamodb.PutItemInput{TableName: table, Item: attrs{"id": S("counter"), "n": N("1")}})
+				return err
+			},
+			"GetItem": func() error {
+				_, err := s.client.GetItem(s.Context(), &dynamodb.GetItemInput{TableName: table, Key: key})
+				return err
+			},
+			"UpdateItem": func() error { return s.add("1") },
+			"DeleteItem": func() error {
+				_, err := s.client.DeleteItem(s.Context(), &dynamodb.DeleteItemInput{TableName: table, Key: key})
+				return err
+			},
+			"BatchGetItem": func() error {
+				_, err := s.client.BatchGetItem(s.Context(), &dynamodb.BatchGetItemInput{
+					RequestItems: map[string]types.KeysAndAttributes{*table: {Keys: []map[string]types.AttributeValue{other, key}}},
+				})
+				return err
+			},
+			"BatchWriteItem": func() error {
+				_, err := s.client.BatchWriteItem(s.Context(), &dynamodb.BatchWriteItemInput{RequestItems: map[string][]types.WriteRequest{*table: {
+					{PutRequest: &types.PutRequest{Item: other}}, {DeleteRequest: &types.DeleteRequest{Key: key}},
+				}}})
+				return err
+			},
+			"TransactGetItems": func() error {
+				_, err := s.client.TransactGetItems(s.Context(), &dynamodb.TransactGetItemsInput{TransactItems: []types.TransactGetItem{
+					{Get: &types.Get{TableName: table, Key: other}}, {Get: &types.Get{TableName: table, Key: key}},
+				}})
+				return err
+			},
+			"TransactWriteItems": func() error {
+				_, err := s.client.TransactWriteItems(s.Context(), &dynamodb.TransactWriteItemsInput{TransactItems: []types.TransactWriteItem{
+					{Put: &types.Put{TableName: table, Item: other}},
+					{ConditionCheck: &types.ConditionCheck{TableName: table, Key: key, ConditionExpression: aws.String("attribute_not_exists(nothing)")}},
+				}})
+				return err
+			},
+		} {
+			s.db.Inject(Fault{Key: "id=counter", Do: LoseRequest()})
+			if err := send(); !errors.Is(err, syscall.ECONNRESET) {
+				s.Errorf("%s: got %v", name, err)
+			}
+			s.db.ClearFaults()
+			s.db.Inject(Fault{Key: "id=nobody", Do: LoseRequest()})
+			if err := send(); err != nil {
+				s.Errorf("%s: got %v", name, err)
+			}
+			s.db.ClearFaults()
+		}
+	})
+}
+
+func TestUnmetFaultsAreTold(t *testing.T) {
+	tell(t, func(s story) {
+		s.db.Inject(Fault{Operation: "UpdateItem", Do: LoseReply()}, Fault{Operation: "DeleteItem", Times: Always, Do: LoseReply()}, Fault{Nth: 2, Times: Always, Do: FailAfter()})
+		if got := s.db.Unmet(); len(got) != 3 {
+			s.Errorf("before: %v", got)
+		}
+		s.add("1")
+		if got := s.db.Unmet(); len(got) != 2 || got[0].Operation != "DeleteItem" {
+			s.Errorf("after one request: %v", got)
+		}
+		s.add("1")
+		if got := s.db.Unmet(); len(got) != 1 || got[0].Do.String() != "reply lost" {
+			s.Errorf("after two requests: %v", got)
+		}
+	})
+}
+
+func TestFaultsThatCannotHappenAreRefused(t *testing.T) {
+	for name, f := range map[string]Fault{
+		"no effect":           {Operation: "PutItem"},
+		"unknown operation":   {Operation: "PutItems", Do: LoseReply()},
+		"negative count":      {Nth: -1, Do: LoseReply()},
+		"negative index":      {Request: -1, Do: LoseReply()},
+		"negative times":      {Times: -2, Do: LoseReply()},
+		"chance above one":    {Chance: 1.5, Do: LoseReply()},
+		"negative chance":     {Chance: -0.5, Do: LoseReply()},
+		"chance is no number": {Chance: math.NaN(), Do: LoseReply()},
+	} {
+		t.Run(name, func(t *testing.T) {
+			defer func() {
+				if recover() == nil {
+					t.Error("accepted")
+				}
+			}()
+			New(t).Inject(f)
+		})
+	}
+}
+
+// What is thrown depends on the table's capacity mode; the reasons are those that the SDK knows.
+func TestThrottlingTellsItsReasons(t *testing.T) {
+	tell(t, func(s story) {
+		provisioned := "provisioned"
+		_, err := s.client.CreateTable(s.Context(), &dynamodb.CreateTableInput{
+			TableName: &provisioned, ProvisionedThroughput: &types.ProvisionedThroughput{ReadCapacityUnits: aws.Int64(1), WriteCapacityUnits: aws.Int64(1)},
+			AttributeDefinitions: []types.AttributeDefinition{{AttributeName: aws.String("id"), AttributeType: "S"}},
+			KeySchema:            []types.KeySchemaElement{{AttributeName: aws.String("id"), KeyType: "HASH"}},
+		})
+		if err != nil {
+			s.Fatal(err)
+		}
+		get := func(table string) error {
+			_, err := s.client.GetItem(s.Context(), &dynamodb.GetItemInput{TableName: &table, Key: attrs{"id": S("a")}})
+			return err
+		}
+		want := func(reasons []types.ThrottlingReason, table string, names ...string) {
+			s.Helper()
+			if len(reasons) != len(names) {
+				s.Fatalf("got %d reasons, want %v", len(reasons), names)
+			}
+			for i, name := range names {
+				if got := reasons[i]; *got.Reason != name || *got.Resource != "arn:aws:dynamodb:us-east-1:000000000000:table/"+table {
+					s.Errorf("got %s of %s, want %s", *got.Reason, *got.Resource, name)
+				}
+			}
+		}
+		s.db.Inject(Fault{Times: 2, Do: Throttle()})
+		if e, ok := errors.AsType[*types.ThrottlingException](s.add("1")); ok {
+			want(e.ThrottlingReasons, s.at.hashed, "TableWriteKeyRangeThroughputExceeded")
+		} else {
+			s.Error("no ThrottlingException")
+		}
+		if e, ok := errors.AsType[*types.ProvisionedThroughputExceededException](get(provisioned)); ok {
+			want(e.ThrottlingReasons, provisioned, "TableReadKeyRangeThroughputExceeded")
+		} else {
+			s.Error("no ProvisionedThroughputExceededException")
+		}
+		s.db.Inject(Fault{Do: ThrottleFor("TableReadMaxOnDemandThroughputExceeded", "IndexReadAccountLimitExceeded")})
+		if e, ok := errors.AsType[*types.ThrottlingException](get(s.at.hashed)); ok {
+			want(e.ThrottlingReasons, s.at.hashed, "TableReadMaxOnDemandThroughputExceeded", "IndexReadAccountLimitExceeded")
+		} else {
+			s.Error("no ThrottlingException")
+		}
 	})
 }
 
@@ -247,7 +401,7 @@ func TestSomebodyElseCanActInBetween(t *testing.T) {
 func TestAHeldRequestIsAppliedLate(t *testing.T) {
 	tell(t, func(s story) {
 		var held Held
-		s.db.Inject(Fault{Match: 1, Times: 2, Do: ApplyLater(&held)})
+		s.db.Inject(Fault{Nth: 1, Times: 2, Do: ApplyLater(&held)})
 		if first, second := s.add("1"), s.add("10"); first == nil || second == nil {
 			s.Errorf("got %v and %v, want broken connections", first, second)
 		}
@@ -266,6 +420,37 @@ func TestAHeldRequestIsAppliedLate(t *testing.T) {
 		if requests := s.db.Requests(); len(requests) != 3 || !requests[1].Applied || requests[1].Status != 0 {
 			s.Errorf("log: %+v", requests)
 		}
+	})
+}
+
+func TestAHeldCallerWaitsForTheRelease(t *testing.T) {
+	tell(t, func(s story) {
+		var held Held
+		s.db.Inject(Fault{Times: 2, Do: Hold(&held)})
+		answers := make(chan error, 1)
+		go func() { answers <- s.add("1") }()
+		synctest.Wait()
+		impatient, cancel := context.WithTimeout(s.Context(), time.Second)
+		defer cancel()
+		if _, err := s.client.UpdateItem(impatient, &dynamodb.UpdateItemInput{
+			TableName: &s.at.hashed, Key: attrs{"id": S("counter")}, UpdateExpression: aws.String("ADD n :n"), ExpressionAttributeValues: attrs{":n": N("10")},
+		}); !errors.Is(err, context.DeadlineExceeded) {
+			s.Errorf("got %v, want a deadline", err)
+		}
+		s.wantCounter("")
+		if held.Waiting() != 2 || len(answers) != 0 {
+			s.Errorf("%d are waiting, %d answered", held.Waiting(), len(answers))
+		}
+		late := held.Release()
+		if err := <-answers; err != nil {
+			s.Error(err)
+		}
+		if len(late) != 2 || !late[0].Applied || !late[1].Applied || held.Waiting() != 0 {
+			s.Errorf("released %+v", late)
+		}
+		s.wantCounter("11")
+		s.wantRequests(Request{Operation: "UpdateItem", Applied: true, Status: 200, Faults: []string{"held"}},
+			Request{Operation: "UpdateItem", Applied: true, Faults: []string{"held"}})
 	})
 }
 
@@ -301,7 +486,7 @@ func TestAConflictCancelsATransaction(t *testing.T) {
 
 func TestATransactionMayBeCancelledForAnyReasons(t *testing.T) {
 	tell(t, func(s story) {
-		s.db.Inject(Fault{Do: Cancel("None", "ThrottlingError")}, Fault{Match: 2, Do: Cancel()}, Fault{Match: 3, Do: OmitReasons()})
+		s.db.Inject(Fault{Do: Cancel("None", "ThrottlingError")}, Fault{Nth: 2, Do: Cancel()}, Fault{Nth: 3, Do: OmitReasons()})
 		for _, want := range []string{"None ThrottlingError", "", ""} {
 			cancelled, err := s.at.transact(s.Context(), s.at.putAction(attrs{"id": S("a")}, "attribute_exists(id)"), s.at.putAction(attrs{"id": S("b")}, ""))
 			if err != nil || cancelled == nil || codes(cancelled) != want {
@@ -335,23 +520,22 @@ func TestForgottenTokensLetATransactionRunAgain(t *testing.T) {
 
 func TestSeveralFaultsActInTheirOrder(t *testing.T) {
 	tell(t, func(s story) {
-		s.db.Inject(Fault{Do: DelayBefore(time.Second)}, Fault{Do: DropReply()})
+		s.db.Inject(Fault{Do: DelayBefore(time.Second)}, Fault{Do: LoseReply()})
 		start := time.Now()
 		if err := s.add("1"); !errors.Is(err, syscall.ECONNRESET) || time.Since(start) != time.Second {
 			s.Errorf("got %v after %v", err, time.Since(start))
 		}
-		s.wantRequests(Request{Operation: "UpdateItem", Applied: true, Faults: []string{"delayed before applying", "reply dropped"}})
+		s.wantRequests(Request{Operation: "UpdateItem", Applied: true, Faults: []string{"delayed before applying", "reply lost"}})
 	})
 }
 
 func TestADroppedReplyClosesTheConnectionOverHTTP(t *testing.T) {
-	db := New()
-	url, stop, err := db.Listen()
+	db := New(t)
+	url, err := db.Serve()
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer stop()
-	db.Inject(Fault{Do: DropReply()})
+	db.Inject(Fault{Do: LoseReply()})
 	post := func() (*http.Response, error) {
 		request, err := http.NewRequestWithContext(t.Context(), http.MethodPost, url, strings.NewReader("{}"))
 		if err != nil {

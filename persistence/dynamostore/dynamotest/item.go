@@ -206,7 +206,6 @@ func (r getRequest) read(c *call) (found, selected item, err error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	c.key = key.String()
 	found = t.get(key)
 	return found, selection.of(found), nil
 }

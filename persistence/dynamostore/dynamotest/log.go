@@ -10,7 +10,7 @@ type Request struct {
 	Index     int       // 1 for the first request since New or ResetLog
 	Operation string    // as in the API: "PutItem"
 	Tables    []string  // the tables it names, in the order of the request, each once
-	Key       string    // the key of the only item it is about, e.g. "id=a#1"; "" if there are several or none
+	Keys      []string  // the keys of the items it names, in the order of the request, e.g. "id=a#1"; none of a Query
 	Time      time.Time // when it arrived
 
 	Applied  bool     // the database carried it out without error, whatever the caller was told
@@ -55,6 +55,7 @@ func (db *DB) Requests() []Request {
 func (r *Request) copied() Request {
 	copied := *r
 	copied.Tables = slices.Clone(r.Tables)
+	copied.Keys = slices.Clone(r.Keys)
 	copied.Faults = slices.Clone(r.Faults)
 	return copied
 }

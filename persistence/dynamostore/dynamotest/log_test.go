@@ -15,7 +15,7 @@ import (
 
 func TestTheLogTellsWhatWasAskedAndWhatItCost(t *testing.T) {
 	now := time.Unix(1_700_000_000, 0)
-	db := NewAt(func() time.Time { return now })
+	db := New(t, WithClock(func() time.Time { return now }))
 	at := newEndpoint(t, db.Client(func(o *dynamodb.Options) { o.Retryer = aws.NopRetryer{} }))
 	db.ResetLog()
 
@@ -34,17 +34,17 @@ func TestTheLogTellsWhatWasAskedAndWhatItCost(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	db.Inject(Fault{Do: DropReply()})
+	db.Inject(Fault{Do: LoseReply()})
 	at.put(t.Context(), attrs{"id": S("c")})
 	at.PutItem(t.Context(), &dynamodb.PutItemInput{TableName: aws.String("not-there"), Item: attrs{"id": S("d")}})
 
 	start := time.Unix(1_700_000_000, 0)
 	for i, want := range []Request{
-		{Operation: "PutItem", Key: "id=a", Time: start, Applied: true, Status: 200, Capacity: Capacity{Write: 3}},
-		{Operation: "PutItem", Key: "id=a", Time: start.Add(time.Second), Status: 400, Code: "ConditionalCheckFailedException", Capacity: Capacity{Write: 3}},
-		{Operation: "GetItem", Key: "id=a", Time: start.Add(time.Second), Applied: true, Status: 200, Capacity: Capacity{Read: 1}},
-		{Operation: "TransactWriteItems", Time: start.Add(time.Second), Applied: true, Status: 200, Capacity: Capacity{Write: 8}},
-		{Operation: "PutItem", Key: "id=c", Time: start.Add(time.Second), Applied: true, Capacity: Capacity{Write: 1}, Faults: []string{"reply dropped"}},
+		{Operation: "PutItem", Keys: []string{"id=a"}, Time: start, Applied: true, Status: 200, Capacity: Capacity{Write: 3}},
+		{Operation: "PutItem", Keys: []string{"id=a"}, Time: start.Add(time.Second), Status: 400, Code: "ConditionalCheckFailedException", Capacity: Capacity{Write: 3}},
+		{Operation: "GetItem", Keys: []string{"id=a"}, Time: start.Add(time.Second), Applied: true, Status: 200, Capacity: Capacity{Read: 1}},
+		{Operation: "TransactWriteItems", Keys: []string{"id=b", "id=a"}, Time: start.Add(time.Second), Applied: true, Status: 200, Capacity: Capacity{Write: 8}},
+		{Operation: "PutItem", Keys: []string{"id=c"}, Time: start.Add(time.Second), Applied: true, Capacity: Capacity{Write: 1}, Faults: []string{"reply lost"}},
 		{Operation: "PutItem", Time: start.Add(time.Second), Status: 400, Code: "ResourceNotFoundException", Tables: []string{"not-there"}},
 	} {
 		want.Index = i + 1
@@ -65,7 +65,7 @@ func TestTheLogTellsWhatWasAskedAndWhatItCost(t *testing.T) {
 }
 
 func TestOneOfManyPutsIfAbsentWins(t *testing.T) {
-	db := New()
+	db := New(t)
 	client := db.Client()
 	at := newEndpoint(t, client)
 	const callers, keys = 16, 50
@@ -93,7 +93,7 @@ func TestOneOfManyPutsIfAbsentWins(t *testing.T) {
 }
 
 func TestSeedAndItemsKeepEveryType(t *testing.T) {
-	db := New()
+	db := New(t)
 	at := newEndpoint(t, db.Client())
 	db.ResetLog()
 	seeded := with(sample, attrs{"id": S("seed"), "empty": L(), "none": M(attrs{})})
@@ -121,7 +121,7 @@ func TestSeedAndItemsKeepEveryType(t *testing.T) {
 }
 
 func TestExpiredItemsGoOnlyOnDemand(t *testing.T) {
-	db := New()
+	db := New(t)
 	at := newEndpoint(t, db.Client())
 	now := time.Unix(1_700_000_000, 0)
 	for id, expiry := range map[string]types.AttributeValue{
@@ -159,7 +159,7 @@ func TestExpiredItemsGoOnlyOnDemand(t *testing.T) {
 
 func TestATokenIsForgottenAfterTenMinutes(t *testing.T) {
 	now := time.Unix(1_700_000_000, 0)
-	db := NewAt(func() time.Time { return now })
+	db := New(t, WithClock(func() time.Time { return now }))
 	at := newEndpoint(t, db.Client())
 	add := func() {
 		t.Helper()
@@ -185,7 +185,7 @@ func TestATokenIsForgottenAfterTenMinutes(t *testing.T) {
 }
 
 func TestDumpIsForHumans(t *testing.T) {
-	db := New()
+	db := New(t)
 	at := newEndpoint(t, db.Client())
 	if err := db.Seed(at.hashed, attrs{"id": S("a#1"), "n": N("1.50"), "l": L(True, Null, B("x")), "m": M(attrs{"k": SS("b", "a")})}); err != nil {
 		t.Fatal(err)

@@ -39,15 +39,14 @@ type endpoint struct {
 }
 
 func TestTheEmbeddedDatabaseBehavesInProcess(t *testing.T) {
-	runSuite(t, New().Client(), behaviours)
+	runSuite(t, New(t).Client(), behaviours)
 }
 
 func TestTheEmbeddedDatabaseBehavesOverHTTP(t *testing.T) {
-	url, stop, err := New().Listen()
+	url, err := New(t).Serve()
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer stop()
 	runSuite(t, clientOf(url), behaviours)
 }
 

@@ -63,6 +63,7 @@ type member struct {
 		subjects() []string
 		check(faults *constraints, prefix string)
 		prepare(c *call) (write, error)
+		named() []namedItem
 	}
 }
 
@@ -194,8 +195,13 @@ var errRepeatedItem = invalid("Transaction request cannot include multiple opera
 func reasonFor(err error) cancellationReason {
 	e := asAPIError(err)
 	reason := cancellationReason{Code: "ValidationError", Message: e.message, Item: e.item.wire()}
-	if e.code() == "ConditionalCheckFailedException" {
+	switch e.code() {
+	case "ConditionalCheckFailedException":
 		reason.Code = "ConditionalCheckFailed"
+	case "ProvisionedThroughputExceededException":
+		reason.Code = "ProvisionedThroughputExceeded"
+	case "ThrottlingException":
+		reason.Code = "ThrottlingError"
 	}
 	return reason
 }
@@ -272,7 +278,6 @@ func (in *transactGetInput) apply(c *call) (any, error) {
 		responses[i] = itemResponse{selected.wire()}
 		c.consumed.add(*a.Get.Table, strong.capacity(found.size()).times(2))
 	}
-	c.key = ""
 	if err := cancellation(reasons); err != nil {
 		return nil, err
 	}

@@ -111,6 +111,7 @@ type exchange struct {
 	effects []Effect
 
 	settled bool      // decided by a fault before the request was applied
+	held    bool      // applied while it was held
 	reply   any       // if all went well
 	failure *apiError // the error answered
 	broken  error     // how the connection ended instead of a reply
@@ -128,7 +129,7 @@ func (db *DB) exchange(ctx context.Context, target string, body []byte) *exchang
 	if x.settled {
 		return x
 	}
-	if x.input != nil {
+	if x.input != nil && !x.held {
 		x.apply()
 	}
 	for _, effect := range x.effects {
@@ -151,6 +152,7 @@ func (db *DB) arrive(target string, body []byte) *exchange {
 	x.logged = &Request{Operation: operation, Time: db.now()}
 	if in != nil {
 		x.logged.Tables = in.subjects()
+		x.logged.Keys = db.keysNamed(in)
 	}
 	db.log.add(x.logged)
 	x.effects = db.matching(x.logged)
@@ -166,7 +168,6 @@ func (x *exchange) apply() {
 	defer x.db.mu.Unlock()
 	c := &call{DB: x.db, at: x.db.now(), consumed: make(consumption)}
 	reply, err := x.input.apply(c)
-	x.logged.Key = c.key
 	x.logged.Capacity = c.consumed.total()
 	x.db.log.consumed = x.db.log.consumed.Plus(x.logged.Capacity)
 	x.logged.Applied = err == nil

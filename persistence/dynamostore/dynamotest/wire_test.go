@@ -36,7 +36,7 @@ func send(t *testing.T, db *DB, target, body string) (status int, reply map[stri
 }
 
 func TestBadRequestsGetDynamoDBsErrors(t *testing.T) {
-	db := New()
+	db := New(t)
 	newEndpoint(t, db.Client())
 	for _, c := range []struct{ name, target, body, wantType string }{
 		{"no target", "", "{}", "com.amazon.coral.service#UnknownOperationException"},
@@ -69,7 +69,7 @@ func TestBadRequestsGetDynamoDBsErrors(t *testing.T) {
 }
 
 func TestEmptyRequestsPanicNowhere(t *testing.T) {
-	db := New()
+	db := New(t)
 	for operation := range operations {
 		for _, body := range []string{"{}", "null", `{"TableName":null}`, `{"RequestItems":{"tab":null}}`, `{"RequestItems":{"tab":[{}]}}`, `{"TransactItems":[{}]}`, `{"TransactItems":[{"Put":{}}]}`, `{"TransactItems":[{"Get":{}}]}`} {
 			send(t, db, targetPrefix+operation, body)
@@ -79,14 +79,14 @@ func TestEmptyRequestsPanicNowhere(t *testing.T) {
 
 func TestTheServerSaysItIsHealthy(t *testing.T) {
 	recorder := httptest.NewRecorder()
-	New().ServeHTTP(recorder, httptest.NewRequestWithContext(t.Context(), http.MethodGet, "/", nil))
+	New(t).ServeHTTP(recorder, httptest.NewRequestWithContext(t.Context(), http.MethodGet, "/", nil))
 	if recorder.Code != http.StatusOK || !strings.HasPrefix(recorder.Body.String(), "healthy") {
 		t.Errorf("got %d %q", recorder.Code, recorder.Body)
 	}
 }
 
 func TestACallerWhoHasGoneIsNotServed(t *testing.T) {
-	db := New()
+	db := New(t)
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	request := httptest.NewRequestWithContext(ctx, http.MethodPost, "/", strings.NewReader("{}"))

@@ -73,7 +73,6 @@ func store(changes []change) {
 func (c *call) carryOut(writes []write) ([]change, error) {
 	changes := make([]change, len(writes))
 	for i, w := range writes {
-		c.key = w.key.String()
 		var err error
 		if changes[i], err = w.settle(c); err != nil {
 			return nil, err

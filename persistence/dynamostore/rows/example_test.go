@@ -17,7 +17,7 @@ import (
 // exampleTable makes a table with the partition key id. In a function, the client
 // is dynamodb.NewFromConfig(cfg), and the table is there.
 func exampleTable(name string) *dynamodb.Client {
-	client := dynamotest.New().Client()
+	client := dynamotest.Open().Client()
 	_, err := client.CreateTable(context.Background(), &dynamodb.CreateTableInput{
 		TableName:            &name,
 		BillingMode:          types.BillingModePayPerRequest,

@@ -53,7 +53,7 @@ func newShop(t testing.TB, client *dynamodb.Client, table string) shop {
 // local is a shop in an embedded database, whose client repeats at once.
 func local(t testing.TB) (*dynamotest.DB, shop) {
 	t.Helper()
-	db := dynamotest.New()
+	db := dynamotest.New(t)
 	s := newShop(t, db.Client(func(o *dynamodb.Options) {
 		o.Retryer = retry.NewStandard(func(o *retry.StandardOptions) {
 			o.RateLimiter = ratelimit.None
@@ -288,7 +288,7 @@ func TestRowsRecogniseTheirOwnEffect(t *testing.T) {
 			db, s := local(t)
 			st.first(s)
 			requests := len(db.Requests())
-			db.Inject(dynamotest.Fault{Request: requests + 1, Do: dynamotest.DropReply()})
+			db.Inject(dynamotest.Fault{Request: requests + 1, Do: dynamotest.LoseReply()})
 			err := s.apply(st.do(s)...)
 			// The one way to tell of one's own effect: it was processed.
 			if own := st.is == nil && errors.Is(err, rows.ErrProcessed); !own && !errors.Is(err, st.is) {

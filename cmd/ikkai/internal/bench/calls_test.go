@@ -9,7 +9,7 @@ import (
 )
 
 func TestARoundSendsWhatItsReportSays(t *testing.T) {
-	db := dynamotest.New()
+	db := dynamotest.New(t)
 	client, ctx := db.Client(), t.Context()
 	const table = "bench"
 	store, err := newStore(ctx, client, table)

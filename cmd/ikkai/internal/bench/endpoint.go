@@ -38,13 +38,14 @@ func connect(ctx context.Context, url string) (client *dynamodb.Client, name str
 // Serve serves the embedded DynamoDB on a free port, writes its URL as one line to
 // out, and stops when in ends.
 func Serve(in io.Reader, out io.Writer) error {
-	url, stop, err := dynamotest.New().Listen()
+	db := dynamotest.Open()
+	url, err := db.Serve()
 	if err != nil {
 		return err
 	}
 	fmt.Fprintln(out, url)
 	_, err = io.Copy(io.Discard, in)
-	return errors.Join(err, stop())
+	return errors.Join(err, db.Close())
 }
 
 // startServing has another process of this program serve. In one process the

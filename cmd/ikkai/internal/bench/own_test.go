@@ -27,7 +27,7 @@ import (
 func TestReplayAllocatesLittleBesidesItsRequest(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), lambdaTimeout)
 	defer cancel()
-	db := dynamotest.New()
+	db := dynamotest.New(t)
 	store, err := newStore(ctx, db.Client(), "bench")
 	if err != nil {
 		t.Fatal(err)

@@ -57,15 +57,15 @@ func Run(ctx context.Context, options Options) (report Report, err error) {
 			return Report{}, err
 		}
 	}
-	db := dynamotest.New()
+	db := dynamotest.Open()
 	if err := dynamostore.CreateTable(ctx, db.Client(), dynamostore.Config{Table: table}); err != nil {
 		return Report{}, err
 	}
-	endpoint, stop, err := db.Listen()
+	endpoint, err := db.Serve()
 	if err != nil {
 		return Report{}, err
 	}
-	defer func() { err = errors.Join(err, stop()) }()
+	defer func() { err = errors.Join(err, db.Close()) }()
 	start := &starter{emulator: emulator, logs: logs, variables: variables(endpoint)}
 	for n := range warmUp + options.Rounds {
 		if n == warmUp {

@@ -39,7 +39,7 @@ func TestAnEnvironmentIsKilledAtItsRequest(t *testing.T) {
 	s := newShowOf(t, nil)
 	v := &victim{db: s.stage.db}
 	s.stage.environments["env-17"].lambda = v
-	s.crashAt(t.Context(), "env-17", dynamotest.Fault{Table: payroll.table, Operation: "PutItem", Match: 3})
+	s.crashAt(t.Context(), "env-17", dynamotest.Fault{Table: payroll.table, Operation: "PutItem", Nth: 3})
 	death, err := s.start(t.Context(), "env-17")
 	if err != nil {
 		t.Fatal(err)

@@ -143,7 +143,7 @@ func openStage(ctx context.Context, programs programs, logs string) (*stage, err
 
 // newStage is a stage with a database and a queue, and nobody on it.
 func newStage(ctx context.Context) (*stage, error) {
-	s := &stage{db: dynamotest.New(), queue: queueOfOrders(), environments: make(map[string]*environment)}
+	s := &stage{db: dynamotest.Open(), queue: queueOfOrders(), environments: make(map[string]*environment)}
 	client := s.db.Client()
 	if err := dynamostore.CreateTable(ctx, client, dynamostore.Config{Table: idempotencyTable}); err != nil {
 		return nil, err

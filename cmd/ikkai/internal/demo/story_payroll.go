@@ -13,7 +13,7 @@ const november = Month("2026-11")
 
 func payday(ctx context.Context, s *show) error {
 	const half = staff / 2
-	s.crashAt(ctx, "env-17", dynamotest.Fault{Table: payroll.table, Operation: "PutItem", Match: half})
+	s.crashAt(ctx, "env-17", dynamotest.Fault{Table: payroll.table, Operation: "PutItem", Nth: half})
 	death, err := s.start(ctx, "env-17")
 	if err != nil {
 		return err

@@ -38,7 +38,7 @@ var options = Options{Month: "2026-11", Employees: 100, Timeout: time.Second}
 func TestItIsStartedUntilEverybodyIsPaid(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		told := new(witness)
-		paid, err := Run(t.Context(), dynamotest.New().Client(), options, told)
+		paid, err := Run(t.Context(), dynamotest.New(t).Client(), options, told)
 		if err != nil || paid != options.Employees {
 			t.Fatalf("%d are paid: %v", paid, err)
 		}
@@ -54,7 +54,7 @@ func TestItIsStartedUntilEverybodyIsPaid(t *testing.T) {
 
 func TestWhatIsInterruptedGoesOnWithTheNextRun(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		db := dynamotest.New()
+		db := dynamotest.New(t)
 		interrupted := errors.New("interrupted")
 		ctx, cancel := context.WithCancelCause(t.Context())
 		first := &witness{onSettled: func(p idempotent.Progress) {
@@ -80,9 +80,9 @@ func TestWhatIsInterruptedGoesOnWithTheNextRun(t *testing.T) {
 // nobody settles their records.
 func TestItWaitsForTheLeasesOfARunThatDied(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		db := dynamotest.New()
+		db := dynamotest.New(t)
 		db.Inject(dynamotest.Fault{
-			Operation: "TransactWriteItems", Match: 20, Times: dynamotest.Always, Do: dynamotest.DropRequest(),
+			Operation: "TransactWriteItems", Nth: 20, Times: dynamotest.Always, Do: dynamotest.LoseRequest(),
 		})
 		hasty := options
 		hasty.Employees = 24
@@ -105,7 +105,7 @@ func TestItWaitsForTheLeasesOfARunThatDied(t *testing.T) {
 
 func TestAnEmployeeWhoIsPaidTwiceIsFound(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		db := dynamotest.New()
+		db := dynamotest.New(t)
 		if _, err := Run(t.Context(), db.Client(), options, new(witness)); err != nil {
 			t.Fatal(err)
 		}

@@ -14,7 +14,7 @@ import (
 // newFunction has a table of its own.
 func newFunction(t *testing.T) function {
 	t.Helper()
-	db := dynamotest.New()
+	db := dynamotest.New(t)
 	f := function{client: db.Client(func(o *dynamodb.Options) { o.Retryer = aws.NopRetryer{} }), table: "idempotency"}
 	if err := dynamostore.CreateTable(t.Context(), f.client, dynamostore.Config{Table: f.table}); err != nil {
 		t.Fatal(err)

@@ -8,7 +8,7 @@ import (
 )
 
 func TestARepeatedOrderIsAnsweredFromItsRecord(t *testing.T) {
-	client := dynamotest.New().Client()
+	client := dynamotest.New(t).Client()
 	if err := dynamostore.CreateTable(t.Context(), client, dynamostore.Config{Table: "idempotency"}); err != nil {
 		t.Fatal(err)
 	}
@@ -28,7 +28,7 @@ func TestARepeatedOrderIsAnsweredFromItsRecord(t *testing.T) {
 }
 
 func TestTheTableMustBeNamed(t *testing.T) {
-	if _, err := newFunction(dynamotest.New().Client(), ""); err == nil {
+	if _, err := newFunction(dynamotest.New(t).Client(), ""); err == nil {
 		t.Error("the function starts without a table")
 	}
 }
