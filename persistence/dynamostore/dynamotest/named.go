@@ -75,7 +75,7 @@ func (db *DB) keysNamed(in input) []string {
 	}
 	var keys []string
 	for _, named := range names.named() {
-		t, known := db.tables[named.table]
+		t, known := db.lookUp(named.table)
 		if !known {
 			continue
 		}
