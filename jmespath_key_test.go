@@ -223,3 +223,25 @@ func TestPayloadIsNotChanged(t *testing.T) {
 		}
 	}
 }
+
+// One request to the function, two to the key, or the other way about: whatever is
+// asked of the payload, it is unusable.
+func TestMembersInAnotherCaseAreUnusableNotMissing(t *testing.T) {
+	for payload, texts := range map[string][]string{
+		`{"order_id":"x1","Order_ID":"7"}`: {"order_id", "[order_id, absent]", "absent || order_id", "@"},
+		`{"Order_ID":"7"}`:                 {"order_id", "absent || order_id", "[@, order_id]"},
+	} {
+		for _, text := range texts {
+			expression := idempotency.MustJMESPath(text)
+			_, keyErr := expression.Key("order", []byte(payload))
+			_, verbatimErr := expression.Verbatim().Key("order", []byte(payload))
+			_, fingerprintErr := expression.Fingerprint([]byte(payload))
+			_, canonicalErr := expression.Canonical([]byte(payload))
+			for _, err := range []error{keyErr, verbatimErr, fingerprintErr, canonicalErr} {
+				if !errors.Is(err, idempotency.ErrPayload) || errors.Is(err, idempotency.ErrMissing) || !strings.Contains(err.Error(), "differs only in case") {
+					t.Errorf("%s of %s: %v; want ErrPayload", text, payload, err)
+				}
+			}
+		}
+	}
+}

@@ -15,6 +15,9 @@ import (
 var (
 	// ErrDuplicateName reports an object with two members of one name.
 	ErrDuplicateName = errors.New("duplicate member name")
+	// ErrTwinName reports a member whose name differs only in case from another's, or
+	// from the one that is read: encoding/json takes the two for one.
+	ErrTwinName = errors.New("member name that differs only in case")
 	// ErrText reports a string with invalid UTF-8 or a lone surrogate.
 	ErrText = errors.New("string that is not Unicode text")
 	// ErrNoValue reports a document without a value.
@@ -23,6 +26,8 @@ var (
 	ErrDepth = errors.New("JSON nested too deep")
 	// ErrSeveralValues reports a document that goes on behind its value.
 	ErrSeveralValues = errors.New("more than one JSON value")
+	// ErrTooLong reports a document of more than 256 MiB.
+	ErrTooLong = errors.New("JSON document longer than 256 MiB")
 )
 
 // SyntaxFault is the error of a document that breaks the syntax at that byte. It
@@ -51,17 +56,42 @@ func syntaxError(err error) error {
 // Append appends the canonical form of raw, which must be exactly one JSON value
 // with optional white space around it. It does not keep or change raw. After an
 // error the bytes appended to dst are of no use.
-func Append(dst, raw []byte) ([]byte, error) {
+//
+// An object with names that differ only in case is an error: encoding/json takes the
+// last of them, whichever that is, and the canonical form has lost their order.
+func Append(dst, raw []byte) ([]byte, error) { return appendDocument(dst, raw, refuseTwins) }
+
+// AppendWithTwins is Append for JSON of which no reader makes one member out of two
+// that differ only in case, such as what Go itself has encoded.
+func AppendWithTwins(dst, raw []byte) ([]byte, error) { return appendDocument(dst, raw, keepTwins) }
+
+// twins says what becomes of names that differ only in case.
+type twins int
+
+const (
+	refuseTwins twins = iota
+	keepTwins
+)
+
+// maxDocument keeps positions in the output, which is at most eight times as long,
+// within 32 bits.
+const maxDocument = 256 << 20
+
+func appendDocument(dst, raw []byte, t twins) ([]byte, error) {
+	if len(raw) > maxDocument {
+		return dst, ErrTooLong
+	}
 	w := writers.Get().(*writer)
 	defer w.release()
+	w.twins, w.start = t, len(dst)
 	w.input = *bytes.NewBuffer(raw)                           // the decoder reads a bytes.Buffer without copying it
 	w.dec.Reset(&w.input, jsontext.AllowDuplicateNames(true)) // duplicates are found after sorting
-	start := len(dst)
+	w.raw = raw
 	dst, err := w.appendValue(slices.Grow(dst, len(raw))) // which is seldom shorter
 	if err != nil {
 		return dst, syntaxError(err)
 	}
-	return w.sortObjects(dst, start), checkEnd(w.dec)
+	return w.sortObjects(dst), checkEnd(w.dec)
 }
 
 // checkEnd returns an error if the decoder has more to read.
@@ -83,48 +113,41 @@ var writers = sync.Pool{New: func() any { return &writer{dec: new(jsontext.Decod
 // once: to sort every object when it ends would copy what is nested deep again and
 // again.
 type writer struct {
+	raw      []byte
 	input    bytes.Buffer
 	dec      *jsontext.Decoder
-	members  []member      // of the objects being written, innermost last
-	named    []namedMember // of the object being checked
+	twins    twins
+	start    int      // of the output in dst; positions count from there
+	members  []member // of the objects being written, innermost last
 	unsorted []object
 	sorted   []member // of the unsorted objects
+	folded   []member // of the object being checked
 	scratch  []byte
-}
-
-// member is where one object member stands in the output: "name":value.
-type member struct{ start, nameEnd, end int }
-
-// namedMember is a member with its name unquoted, once for all comparisons.
-type namedMember struct {
-	name []byte
-	member
 }
 
 // object is where an object stands in the output whose members are not in order.
 type object struct {
-	start, end         int // of { and behind }
-	firstMember, count int // in writer.sorted
+	start, end         uint32 // of { and behind }
+	firstMember, count uint32 // in writer.sorted
 }
 
 func (w *writer) release() {
-	w.input = bytes.Buffer{}
+	w.raw, w.input = nil, bytes.Buffer{}
 	w.dec.Reset(&w.input) // lets go of the caller's bytes
-	w.members, w.unsorted, w.sorted = w.members[:0], w.unsorted[:0], w.sorted[:0]
+	w.members, w.unsorted, w.sorted, w.folded = w.members[:0], w.unsorted[:0], w.sorted[:0], w.folded[:0]
 	if cap(w.scratch) > maxKept {
-		w.unsorted, w.sorted, w.scratch = nil, nil, nil
+		w.scratch = nil
 	}
-	if cap(w.named) > maxNamed {
-		w.members, w.named = nil, nil
+	if cap(w.members)+cap(w.sorted)+cap(w.folded)+cap(w.unsorted) > maxMembers {
+		w.members, w.unsorted, w.sorted, w.folded = nil, nil, nil, nil
 	}
-	clear(w.named[:cap(w.named)]) // lets go of the caller's bytes
 	writers.Put(w)
 }
 
 // A writer keeps no more memory than this for the next value.
 const (
-	maxKept  = 1 << 20 // bytes
-	maxNamed = 1 << 12 // members of one object
+	maxKept    = 1 << 20 // bytes
+	maxMembers = 1 << 14 // members and objects
 )
 
 func (w *writer) appendValue(dst []byte) ([]byte, error) {
@@ -199,72 +222,96 @@ func (w *writer) appendObject(dst []byte) ([]byte, error) {
 		return dst, err
 	}
 	start, outer := len(dst), len(w.members)
+	inOrder, cased := true, false
 	dst = append(dst, '{')
 	for w.dec.PeekKind() != '}' {
 		if len(w.members) > outer {
 			dst = append(dst, ',')
 		}
-		m := member{start: len(dst)}
+		m := member{start: w.position(dst)}
 		var err error
 		if dst, err = w.appendString(dst); err != nil {
 			return dst, err
 		}
-		m.nameEnd = len(dst)
+		m.nameEnd = w.position(dst)
+		text := dst[w.start:]
+		if len(w.members) > outer {
+			order := compareNames(w.members[len(w.members)-1].name(text), m.name(text))
+			if order == 0 {
+				return dst, ErrDuplicateName
+			}
+			inOrder = inOrder && order < 0
+		}
+		m.folded = foldedDigest(m.name(text))
+		cased = cased || HasCase(m.name(text))
+		at := len(w.members)
+		w.addMember(m)
 		dst = append(dst, ':')
 		if dst, err = w.appendValue(dst); err != nil {
 			return dst, err
 		}
-		m.end = len(dst)
-		w.members = append(w.members, m)
+		w.members[at].end = w.position(dst)
 	}
 	if _, err := w.dec.ReadToken(); err != nil {
 		return dst, err
 	}
 	dst = append(dst, '}')
-	err := w.checkOrder(dst, start, w.members[outer:])
+	err := w.checkMembers(dst[w.start:], w.members[outer:], inOrder, cased)
+	if !inOrder {
+		o := object{start: uint32(start - w.start), end: w.position(dst), firstMember: uint32(len(w.sorted)), count: uint32(len(w.members) - outer)}
+		w.unsorted = append(w.unsorted, o)
+		w.sorted = append(w.sorted, w.members[outer:]...)
+	}
 	w.members = w.members[:outer]
 	return dst, err
 }
 
-// checkOrder looks at the names of the object that is written from start on, and
-// notes the object if its members have to be sorted.
-func (w *writer) checkOrder(dst []byte, start int, members []member) error {
-	w.named = w.named[:0]
-	inOrder := true
-	for i, m := range members {
-		w.named = append(w.named, namedMember{unquotedName(dst[m.start:m.nameEnd]), m})
-		inOrder = inOrder && (i == 0 || compareNames(w.named[i-1], w.named[i]) < 0)
+// position is where the output ends.
+func (w *writer) position(dst []byte) uint32 { return uint32(len(dst) - w.start) }
+
+// addMember adds a member. The last ones of a long object get no more room than they
+// need.
+func (w *writer) addMember(m member) {
+	const few = 1 << 12
+	if n := len(w.members); n == cap(w.members) && n >= few {
+		most := 1 + bytes.Count(w.raw[w.dec.InputOffset():], []byte{','})
+		w.members = slices.Grow(w.members, min(n, most))
 	}
-	if inOrder {
-		return nil
-	}
-	slices.SortFunc(w.named, compareNames)
-	first := len(w.sorted)
-	for i, n := range w.named {
-		if i > 0 && compareNames(w.named[i-1], n) == 0 {
-			return ErrDuplicateName
+	w.members = append(w.members, m)
+}
+
+// checkMembers sorts the members of an object by their names, unless they are, and
+// returns an error if two of them have one name for some reader.
+func (w *writer) checkMembers(text []byte, members []member, inOrder, cased bool) error {
+	if !inOrder {
+		slices.SortFunc(members, func(a, b member) int { return compareNames(a.name(text), b.name(text)) })
+		for i, m := range members[1:] {
+			if bytes.Equal(members[i].name(text), m.name(text)) {
+				return ErrDuplicateName
+			}
 		}
-		w.sorted = append(w.sorted, n.member)
 	}
-	w.unsorted = append(w.unsorted, object{start: start, end: len(dst), firstMember: first, count: len(w.named)})
+	if cased && w.twins == refuseTwins && w.haveTwins(text, members) {
+		return fmt.Errorf("%w from another", ErrTwinName)
+	}
 	return nil
 }
 
-// sortObjects moves the members of the unsorted objects in dst[start:].
-func (w *writer) sortObjects(dst []byte, start int) []byte {
+// sortObjects moves the members of the unsorted objects in the output.
+func (w *writer) sortObjects(dst []byte) []byte {
 	if len(w.unsorted) == 0 {
 		return dst
 	}
-	slices.SortFunc(w.unsorted, func(a, b object) int { return a.start - b.start })
-	w.scratch = slices.Grow(w.scratch[:0], len(dst)-start)
-	w.copySorted(dst, start, len(dst))
-	return append(dst[:start], w.scratch...)
+	slices.SortFunc(w.unsorted, func(a, b object) int { return int(a.start) - int(b.start) })
+	w.scratch = slices.Grow(w.scratch[:0], len(dst)-w.start)
+	w.copySorted(dst[w.start:], 0, w.position(dst))
+	return append(dst[:w.start], w.scratch...)
 }
 
 // copySorted copies text[from:to] to scratch, its objects sorted.
-func (w *writer) copySorted(text []byte, from, to int) {
+func (w *writer) copySorted(text []byte, from, to uint32) {
 	for {
-		next, _ := slices.BinarySearchFunc(w.unsorted, from, func(o object, from int) int { return o.start - from })
+		next, _ := slices.BinarySearchFunc(w.unsorted, from, func(o object, from uint32) int { return int(o.start) - int(from) })
 		if next == len(w.unsorted) || w.unsorted[next].start >= to {
 			break
 		}
@@ -280,15 +327,3 @@ func (w *writer) copySorted(text []byte, from, to int) {
 	}
 	w.scratch = append(w.scratch, text[from:to]...)
 }
-
-// unquotedName returns the name that a canonical string text stands for.
-func unquotedName(text []byte) []byte {
-	if bytes.IndexByte(text, '\\') < 0 {
-		return text[1 : len(text)-1]
-	}
-	name, _ := jsontext.AppendUnquote(nil, text) // canonical text is valid
-	return name
-}
-
-// compareNames orders two members by the code points of their names.
-func compareNames(a, b namedMember) int { return bytes.Compare(a.name, b.name) }

@@ -10,7 +10,9 @@
 //   - Array elements keep their order.
 //   - Object members are sorted by the Unicode code points of their names, which
 //     is the byte order of their UTF-8 text. A repeated name is an error: two
-//     readers of the payload could disagree on its value.
+//     readers of the payload could disagree on its value. So are two names that
+//     differ only in case, of which encoding/json takes the last: sorted, nobody sees
+//     which that was.
 //   - Strings are UTF-8 with the shortest escapes: \" and \\, \b \t \n \f \r,
 //     \u00xx in lower case for the other characters below U+0020, and every other
 //     character as itself. No Unicode normalization takes place. A lone surrogate

@@ -23,7 +23,7 @@ type call struct {
 
 // decoder turns the text of a call's argument into its result, as far as result
 // is read.
-type decoder func(text []byte, result *place, number numberReader, taken *texts) (any, error)
+type decoder func(text []byte, result *place, number numberReader, mem *memory) (any, error)
 
 var decoders = map[string]decoder{
 	"powertools_json":        decodeJSON,
@@ -32,40 +32,40 @@ var decoders = map[string]decoder{
 }
 
 // evaluate returns the result of the call, nil if the argument is missing.
-func (c *call) evaluate(payload []byte, number numberReader, taken *texts) (any, error) {
-	value, err := c.argument.evaluate(payload, taken)
+func (c *call) evaluate(payload []byte, number numberReader, mem *memory) (any, error) {
+	value, err := c.argument.evaluate(payload, mem)
 	if isEmpty(value) && (err == nil || errors.Is(err, ErrMissing)) {
 		return nil, nil
 	}
 	if err != nil {
 		return nil, err
 	}
-	text, err := textOf(value, taken)
+	text, err := textOf(value, mem)
 	if err != nil {
 		return nil, err
 	}
-	return decoders[c.function](text, c.result, number, taken)
+	return decoders[c.function](text, c.result, number, mem)
 }
 
 // textOf returns the bytes of a selected string. They may be the payload's own, and
-// are good until taken is released.
-func textOf(value any, taken *texts) ([]byte, error) {
+// are good until mem is released.
+func textOf(value any, mem *memory) ([]byte, error) {
 	switch v := value.(type) {
 	case string:
 		return []byte(v), nil
 	case canonicaljson.Raw:
 		if v.Text()[0] == '"' {
-			return taken.unquote(v.Text())
+			return mem.unquote(v.Text())
 		}
 	}
 	return nil, errors.New("the argument is not a string")
 }
 
-func decodeJSON(text []byte, result *place, number numberReader, taken *texts) (any, error) {
-	return read(text, result, number, taken)
+func decodeJSON(text []byte, result *place, number numberReader, mem *memory) (any, error) {
+	return read(text, result, number, mem)
 }
 
-func decodeBase64(text []byte, _ *place, _ numberReader, _ *texts) (any, error) {
+func decodeBase64(text []byte, _ *place, _ numberReader, _ *memory) (any, error) {
 	data, err := fromBase64(text)
 	if err != nil {
 		return nil, err
@@ -77,7 +77,7 @@ func decodeBase64(text []byte, _ *place, _ numberReader, _ *texts) (any, error) 
 // payload of a Lambda invocation.
 const maxInflated = 6 << 20
 
-func decodeBase64Gzip(text []byte, _ *place, _ numberReader, _ *texts) (any, error) {
+func decodeBase64Gzip(text []byte, _ *place, _ numberReader, _ *memory) (any, error) {
 	data, err := fromBase64(text)
 	if err != nil {
 		return nil, err

@@ -43,7 +43,12 @@ func Compile(text string) (*Selection, error) {
 	if err := checkLiterals(text); err != nil {
 		return nil, err
 	}
-	return compile(tree)
+	s, err := compile(tree)
+	if err != nil {
+		return nil, err
+	}
+	s.guardNames()
+	return s, nil
 }
 
 func compile(tree node) (*Selection, error) {
@@ -67,6 +72,7 @@ func compileAlternative(tree node) (*alternative, error) {
 	}
 	a.tree.prepare()
 	a.reads.settle()
+	a.calls = c.calls
 	for _, call := range c.calls {
 		call.result.settle()
 	}
@@ -88,7 +94,7 @@ func checkLiterals(text string) error {
 		case '\'':
 			continue
 		}
-		if _, err := canonicaljson.Append(nil, []byte(written)); err != nil {
+		if _, err := canonicaljson.AppendWithTwins(nil, []byte(written)); err != nil {
 			return fmt.Errorf("literal %s: %v", text[t.start:t.end], err)
 		}
 		if err := checkNumbers(written); err != nil {

@@ -15,7 +15,7 @@ import (
 type evaluation struct {
 	payload []byte
 	number  numberReader
-	taken   *texts
+	memory  *memory
 	results map[*call]any // of the calls evaluated so far
 }
 
@@ -24,8 +24,7 @@ type evaluation struct {
 func (e *evaluation) value(n *node, on any) (any, error) {
 	switch n.kind {
 	case int(jmespath.ASTField):
-		object, _ := on.(map[string]any)
-		return object[n.name], nil
+		return member(on, n.name), nil
 	case int(jmespath.ASTIdentity), int(jmespath.ASTCurrentNode):
 		return on, nil
 	case int(jmespath.ASTLiteral):
@@ -99,7 +98,7 @@ func (e *evaluation) result(c *call) (any, error) {
 	if result, known := e.results[c]; known {
 		return result, nil
 	}
-	result, err := c.evaluate(e.payload, e.number, e.taken)
+	result, err := c.evaluate(e.payload, e.number, e.memory)
 	if err != nil {
 		return nil, fmt.Errorf("%s(): %w", c.function, err)
 	}

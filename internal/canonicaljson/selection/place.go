@@ -5,6 +5,7 @@ package selection
 // expression form a tree with the payload itself as its root; the rest of the
 // payload is not read.
 type place struct {
+	name     string // of the member that it is, if it is one
 	members  map[string]*place
 	elements *place         // any element
 	indexes  map[int]*place // one element
@@ -18,6 +19,8 @@ type place struct {
 	// elements that have no place of their own; nil if they are not read.
 	rest      *place
 	lastIndex int // the last element that has a place, -1 if none
+
+	spelling *spelling // of the members; set by guardNames, nil if there are none
 }
 
 // A whole value is read alike at every depth.
@@ -33,7 +36,7 @@ var (
 func (p *place) member(name string) *place {
 	child, ok := p.members[name]
 	if !ok {
-		child = &place{}
+		child = &place{name: name}
 		if p.members == nil {
 			p.members = make(map[string]*place)
 		}

@@ -81,7 +81,7 @@ var (
 
 func decoded(t *testing.T, document []byte) any {
 	t.Helper()
-	value, err := read(document, wholeInspected, canonicaljson.ParseNumber, new(texts))
+	value, err := read(document, wholeInspected, canonicaljson.ParseNumber, &memory{left: maxMemory})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -2,6 +2,7 @@ package selection
 
 import (
 	"fmt"
+	"maps"
 
 	"github.com/ikkai-go/idempotency/internal/canonicaljson"
 )
@@ -9,8 +10,8 @@ import (
 // read decodes one JSON document as far as the expression reads it. Values that it
 // only selects stay in their text (canonicaljson.Raw), so the tree may share the
 // document's memory. What it does not read must be JSON, no more.
-func read(text []byte, root *place, number numberReader, taken *texts) (any, error) {
-	r := reader{document: text, number: number, taken: taken}
+func read(text []byte, root *place, number numberReader, mem *memory) (any, error) {
+	r := reader{document: text, number: number, memory: mem}
 	r.at = r.document.space(0)
 	value, err := r.value(root)
 	if err != nil {
@@ -22,7 +23,7 @@ func read(text []byte, root *place, number numberReader, taken *texts) (any, err
 type reader struct {
 	document document
 	number   numberReader
-	taken    *texts
+	memory   *memory
 	at       int // always at a value or name, or behind one
 	level    int // of arrays and objects around it
 }
@@ -41,13 +42,21 @@ func (r *reader) fault() error {
 	return nil
 }
 
-// value reads the next value. Where the expression does not need the value itself,
-// any other that answers alike will do: false for a scalar, an empty object or
-// array.
+// Where the expression does not need a value itself, any other that answers alike will
+// do: false for a scalar, an empty object or array. They are made once.
+var (
+	someScalar any = false
+	someObject any = map[string]any{}
+	someArray  any = []any{}
+)
+
+// value reads the next value.
 func (r *reader) value(p *place) (any, error) {
 	start, kind := r.at, r.document.kind(r.at)
 	switch {
-	case kind == '{' && (p.members != nil || p.rest != nil && !p.isRaw()):
+	case kind == '{' && p.members != nil && p.rest == nil:
+		return r.fields(p)
+	case kind == '{' && p.rest != nil && !p.isRaw():
 		return r.object(p)
 	case kind == '[' && (p.elements != nil || p.indexes != nil || p.rest != nil && !p.isRaw()):
 		return r.array(p)
@@ -62,20 +71,26 @@ func (r *reader) value(p *place) (any, error) {
 	case p.inspected:
 		return r.scalar(text)
 	case p.selected:
-		return canonicaljson.NewRaw(text), nil
+		return canonicaljson.NewRaw(text), r.memory.take(sizeOfText)
 	case kind == '{':
-		return map[string]any{}, nil
+		return someObject, nil
 	case kind == '[':
-		return []any{}, nil
+		return someArray, nil
 	}
-	return false, nil
+	return someScalar, nil
 }
 
 func (r *reader) scalar(text []byte) (any, error) {
+	if err := r.memory.take(sizeOfScalar); err != nil {
+		return nil, err
+	}
 	switch text[0] {
 	case '"':
-		unquoted, err := r.taken.unquoteBriefly(text)
-		return string(unquoted), err
+		unquoted, err := r.memory.unquoteBriefly(text)
+		if err != nil {
+			return nil, err
+		}
+		return string(unquoted), r.memory.take(len(unquoted))
 	case 't':
 		return true, nil
 	case 'f':
@@ -84,18 +99,58 @@ func (r *reader) scalar(text []byte) (any, error) {
 	return r.number(text)
 }
 
+// object reads an object of which all members are read, those that have no place of
+// their own like p.rest.
 func (r *reader) object(p *place) (any, error) {
-	more := r.open('}')
 	object := make(map[string]any)
-	for ; more; more = r.next('}') {
-		quoted := r.name()
-		if err := r.fault(); err != nil {
+	if err := r.memory.take(sizeOfObject); err != nil {
+		return nil, err
+	}
+	var seen spellings
+	cased := false
+	for more := r.open('}'); more; more = r.next('}') {
+		unquoted, child, err := r.member(p, &seen)
+		if err != nil {
 			return nil, err
 		}
-		unquoted, fault := r.taken.unquoteBriefly(quoted)
-		child, known := p.members[string(unquoted)]
+		known := child != nil
 		if !known {
 			child = p.rest
+			cased = cased || canonicaljson.HasCase(unquoted)
+		}
+		name := string(unquoted) // a value of its own: what is read next unquotes too
+		if _, twice := object[name]; twice {
+			return nil, duplicate(name, known)
+		}
+		if err := r.memory.take(sizeOfMember + len(name)); err != nil {
+			return nil, err
+		}
+		if object[name], err = r.value(child); err != nil {
+			return nil, err
+		}
+	}
+	if cased && canonicaljson.HaveTwins(maps.Keys(object)) {
+		return nil, fmt.Errorf("%w from another", canonicaljson.ErrTwinName)
+	}
+	return object, r.fault()
+}
+
+func duplicate(name string, known bool) error {
+	if !known { // it may be secret
+		return canonicaljson.ErrDuplicateName
+	}
+	return fmt.Errorf("%w %q", canonicaljson.ErrDuplicateName, name)
+}
+
+// fields reads an object of which only the members that have a place of their own are
+// read.
+func (r *reader) fields(p *place) (any, error) {
+	var found fields
+	var seen spellings
+	for more := r.open('}'); more; more = r.next('}') {
+		_, child, err := r.member(p, &seen)
+		if err != nil {
+			return nil, err
 		}
 		if child == nil {
 			if err := r.skip(); err != nil {
@@ -103,28 +158,52 @@ func (r *reader) object(p *place) (any, error) {
 			}
 			continue
 		}
-		if fault != nil {
-			return nil, fault
-		}
-		name := string(unquoted) // a value of its own: what is read next unquotes too
-		if _, twice := object[name]; twice {
-			if !known { // the name may be secret
-				return nil, canonicaljson.ErrDuplicateName
-			}
-			return nil, fmt.Errorf("%w %q", canonicaljson.ErrDuplicateName, name)
+		if found.has(child.name) {
+			return nil, duplicate(child.name, true)
 		}
 		value, err := r.value(child)
 		if err != nil {
 			return nil, err
 		}
-		object[name] = value
+		if found == nil {
+			found = make(fields, 0, min(len(p.members), few))
+		}
+		found = append(found, field{child.name, value})
 	}
-	return object, r.fault()
+	if found == nil {
+		return someObject, r.fault()
+	}
+	if err := r.memory.take(sizeOfList + cap(found)*sizeOfMember); err != nil {
+		return nil, err
+	}
+	return found, r.fault()
+}
+
+// member steps over the name of a member and returns it, good until something else is
+// unquoted, with its place. There is none if the expression does not name it, and it is
+// an error if the expression names it in another case.
+func (r *reader) member(p *place, seen *spellings) (name []byte, child *place, err error) {
+	quoted := r.name()
+	if err := r.fault(); err != nil {
+		return nil, nil, err
+	}
+	name, fault := r.memory.unquoteBriefly(quoted)
+	child, known := p.members[string(name)]
+	if fault != nil && (known || p.rest != nil) {
+		return nil, nil, fault
+	}
+	if p.spelling == nil {
+		return name, child, nil
+	}
+	return name, child, p.spelling.check(name, known, seen)
 }
 
 func (r *reader) array(p *place) (any, error) {
 	more := r.open(']')
 	array := []any{}
+	if err := r.memory.take(sizeOfList); err != nil {
+		return nil, err
+	}
 	for i := 0; more; i, more = i+1, r.next(']') {
 		child, known := p.indexes[i]
 		if !known {
@@ -141,6 +220,9 @@ func (r *reader) array(p *place) (any, error) {
 				array = append(array, nil)
 			}
 			continue
+		}
+		if err := r.memory.take(sizeOfElement); err != nil {
+			return nil, err
 		}
 		element, err := r.value(child)
 		if err != nil {

@@ -5,7 +5,8 @@
 // functions and operators. Around that engine the package does what it cannot: it
 // refuses at compilation what could not give a stable key (check.go), it works out
 // which places of the payload an expression reads (origin.go, place.go), steps over
-// the rest (document.go) and decodes only those (read.go), it answers the
+// the rest (document.go) and decodes only those (read.go), unless a function would find
+// other members there (spelling.go), it answers the
 // powertools_ functions (call.go), and it walks the syntax tree itself (evaluate.go)
 // to know which parts of a selection are missing (missing.go).
 package selection
@@ -25,14 +26,17 @@ func (s *Selection) AppendCanonical(dst, payload []byte) ([]byte, error) {
 	if s.isWholePayload() {
 		return appendWhole(dst, payload)
 	}
-	taken := newTexts()
-	defer taken.release()
-	value, err := s.evaluate(payload, taken)
+	mem := newMemory()
+	defer mem.release()
+	value, err := s.evaluate(payload, mem)
 	if err != nil {
 		return dst, err
 	}
 	if isEmpty(value) {
 		return dst, errNothing
+	}
+	if err := checkSize(value); err != nil {
+		return dst, err
 	}
 	return canonicaljson.AppendValue(dst, value)
 }
@@ -58,9 +62,9 @@ func appendWhole(dst, payload []byte) ([]byte, error) {
 // evaluate returns the selected value. An alternative that is missing or lacks a
 // part is as good as a false one. The value may share the memory of payload and of
 // what is taken from it.
-func (s *Selection) evaluate(payload []byte, taken *texts) (value any, err error) {
+func (s *Selection) evaluate(payload []byte, mem *memory) (value any, err error) {
 	for _, a := range s.alternatives {
-		if value, err = a.evaluate(payload, taken); !isPassedOver(value, err) {
+		if value, err = a.evaluate(payload, mem); !isPassedOver(value, err) {
 			break
 		}
 	}
@@ -70,17 +74,18 @@ func (s *Selection) evaluate(payload []byte, taken *texts) (value any, err error
 // alternative is an expression that is evaluated as one.
 type alternative struct {
 	tree   node
+	calls  []*call
 	reads  *place // what the expression reads of the payload
 	result origin
 	number numberReader
 }
 
-func (a *alternative) evaluate(payload []byte, taken *texts) (any, error) {
-	e := evaluation{payload: payload, number: a.number, taken: taken}
+func (a *alternative) evaluate(payload []byte, mem *memory) (any, error) {
+	e := evaluation{payload: payload, number: a.number, memory: mem}
 	if !a.reads.isRead() {
 		return e.value(&a.tree, map[string]any{})
 	}
-	root, err := read(payload, a.reads, a.number, taken)
+	root, err := read(payload, a.reads, a.number, mem)
 	if err != nil {
 		return nil, err
 	}

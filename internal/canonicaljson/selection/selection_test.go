@@ -195,9 +195,9 @@ func TestEqualCallsAreEvaluatedOnce(t *testing.T) {
 	parts := s.alternatives[0].tree.children
 	evaluated, decode := 0, decoders["powertools_json"]
 	defer func() { decoders["powertools_json"] = decode }()
-	decoders["powertools_json"] = func(text []byte, result *place, number numberReader, taken *texts) (any, error) {
+	decoders["powertools_json"] = func(text []byte, result *place, number numberReader, mem *memory) (any, error) {
 		evaluated++
-		return decode(text, result, number, taken)
+		return decode(text, result, number, mem)
 	}
 	if _, err := s.AppendCanonical(nil, []byte(`{"body":"{\"id\":1,\"amount\":2}","other":"3"}`)); err != nil || evaluated != 2 {
 		t.Errorf("%d calls evaluated, %v; want 2", evaluated, err)

@@ -2,7 +2,6 @@ package selection
 
 import (
 	"bytes"
-	"sync"
 	"unicode/utf8"
 
 	"github.com/go-json-experiment/json/jsontext"
@@ -27,10 +26,6 @@ type buffer struct {
 	quoted *byte // where the string begins in its document
 	text   []byte
 }
-
-func newTexts() *texts { return textsPool.Get().(*texts) }
-
-var textsPool = sync.Pool{New: func() any { return new(texts) }}
 
 // unquote returns the text of a JSON string, which is good until release. If that is
 // not Unicode text, the error is canonicaljson.ErrText.
@@ -89,7 +84,6 @@ func (t *texts) release() {
 	if cap(t.brief) > maxKept {
 		t.brief = nil
 	}
-	textsPool.Put(t)
 }
 
 // plainText returns the text of a JSON string that stands there as it is.

@@ -66,7 +66,7 @@ func TestAlternativesShareABody(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		taken := new(texts)
+		taken := &memory{left: maxMemory}
 		value, err := s.evaluate([]byte(payload), taken)
 		if err != nil || fmt.Sprintf("%s", value) != "{1}" {
 			t.Fatalf("%s: selected %s, %v", call, value, err)
@@ -88,7 +88,7 @@ func TestTextsKeepLittle(t *testing.T) {
 		"an all too large one": {size: maxKept + 1, strings: 1, kept: 0},
 	} {
 		t.Run(name, func(t *testing.T) {
-			taken := new(texts)
+			taken := new(memory)
 			for range test.strings {
 				if _, err := taken.unquote(quoted(test.size)); err != nil {
 					t.Fatal(err)
