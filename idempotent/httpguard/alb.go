@@ -15,8 +15,7 @@ func (a *API) ALB(fn func(context.Context, events.ALBTargetGroupRequest) (events
 }
 
 var alb = shape[events.ALBTargetGroupRequest, events.ALBTargetGroupResponse]{
-	read: func(e events.ALBTargetGroupRequest) (*Request, error) {
-		body, err := decodeBody(e.Body, e.IsBase64Encoded)
+	read: func(e events.ALBTargetGroupRequest) *Request {
 		query := readParameters(e.QueryStringParameters, e.MultiValueQueryStringParameters)
 		return &Request{
 			Method:   e.HTTPMethod,
@@ -24,9 +23,9 @@ var alb = shape[events.ALBTargetGroupRequest, events.ALBTargetGroupResponse]{
 			Query:    unescapeParameters(query),
 			rawQuery: undecoded(rawParameters(query)),
 			Header:   readHeader(e.Headers, e.MultiValueHeaders),
-			Body:     body,
+			body:     bodyOf(e.Body, e.IsBase64Encoded),
 			Event:    e,
-		}, err
+		}
 	},
 	record: func(r events.ALBTargetGroupResponse) response {
 		return response{
@@ -52,7 +51,8 @@ var alb = shape[events.ALBTargetGroupRequest, events.ALBTargetGroupResponse]{
 		}
 		return answer
 	},
-	unmark: func(r *events.ALBTargetGroupResponse) {
-		r.Headers, r.MultiValueHeaders = unmarked(r.Headers), unmarked(r.MultiValueHeaders)
+	headers: func(r *events.ALBTargetGroupResponse) (*map[string]string, *map[string][]string) {
+		return &r.Headers, &r.MultiValueHeaders
 	},
+	onlyMulti: func(e events.ALBTargetGroupRequest) bool { return e.MultiValueHeaders != nil },
 }

@@ -4,7 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net/http"
 	"slices"
+	"time"
 
 	"github.com/ikkai-go/idempotency/idempotent"
 )
@@ -36,18 +38,25 @@ func New(guard *idempotent.Guard, config Config) (*API, error) {
 // covers tells whether requests of the method are guarded.
 func (a *API) covers(method string) bool { return slices.Contains(a.config.Methods, method) }
 
-// serve takes a request through the guard. It returns the answer to give instead
-// of the handler's: a refusal or a replay; nil where the answer is the handler's own,
-// with the handler's own error. run calls the handler and returns its response as it
-// is to be recorded.
-func (a *API) serve(ctx context.Context, r *Request, run func(context.Context) (response, error)) (*response, error) {
+// served is what a request is answered with.
+type served struct {
+	// instead is the answer to give instead of the handler's: a refusal or a replay.
+	instead *response
+	// expires is until when the handler's own answer is kept; zero where it is not.
+	expires time.Time
+}
+
+// serve takes a request through the guard. The error is the handler's own, which goes
+// with its own answer. run calls the handler, with the body where that was read, and
+// returns its response as it is to be recorded.
+func (a *API) serve(ctx context.Context, r *Request, run func(context.Context) (response, error)) (served, error) {
 	id, err := a.identify(ctx, r)
 	if err != nil && !idempotent.Disabled() {
-		return a.malformed(ctx, err), nil
+		return served{instead: a.malformed(ctx, r, err)}, nil
 	}
 	var own outcome
-	var last idempotent.EventKind
-	ctx = idempotent.WithObserver(ctx, func(_ context.Context, e idempotent.Event) { last = e.Kind })
+	var last idempotent.Event
+	ctx = idempotent.WithObserver(ctx, func(_ context.Context, e idempotent.Event) { last = e })
 	stored, err := idempotent.DoAs(ctx, a.guard, id, func(ctx context.Context) (response, error) {
 		answer, err := run(ctx)
 		switch {
@@ -62,22 +71,42 @@ func (a *API) serve(ctx context.Context, r *Request, run func(context.Context) (
 			return a.replays.keep(answer), nil
 		}
 	})
-	ran := own != 0 && last != idempotent.Replayed // a run of the short form may have lost to another
+	ran := own != 0 && last.Kind != idempotent.Replayed // a run of the short form may have lost to another
 	switch {
 	case ran && own == failed:
-		return nil, err
-	case ran && (own == answered || err == nil):
-		return nil, nil
+		return served{}, err
+	case ran && own == answered:
+		return served{}, nil
+	case ran && err == nil:
+		return served{expires: last.ExpiresAt}, nil
 	case err == nil:
-		replay := stored.with(replayedHeader, "true")
-		return &replay, nil
+		return served{instead: a.replay(r, stored, last.ExpiresAt)}, nil
 	case errors.Is(err, idempotent.ErrReplay):
-		return a.broken(ctx, err), nil
+		return served{instead: a.broken(ctx, r, err)}, nil
 	}
 	if p, refused := a.config.refusal(err); refused {
-		return a.problem(p), nil
+		return served{instead: a.refuse(r, p)}, nil
 	}
-	return nil, err
+	return served{}, err
+}
+
+// replay answers a request with a recorded response.
+func (a *API) replay(r *Request, stored response, expires time.Time) *response {
+	answer := stored.forOrigin(r).withHeader(replayedHeader, "true")
+	if !expires.IsZero() {
+		answer = answer.withHeader(expiresHeader, httpDate(expires))
+	}
+	return a.ours(r, answer)
+}
+
+// ours is an answer of the guard's own, with the headers that the API wants there.
+func (a *API) ours(r *Request, answer response) *response {
+	if a.config.AnswerHeaders != nil {
+		for name, values := range a.config.AnswerHeaders(r) {
+			answer = answer.withHeader(http.CanonicalHeaderKey(name), values...)
+		}
+	}
+	return &answer
 }
 
 // outcome is how the handler has ended.
@@ -90,28 +119,40 @@ const (
 	recorded                // with one that is
 )
 
-// identify says what a request is recognised by. Without a key that is nothing,
-// and the guard decides what that means.
-func (a *API) identify(ctx context.Context, r *Request) (idempotent.Identity, error) {
-	if len(r.Body) > a.config.MaxBody {
-		return idempotent.Identity{}, errTooLarge
+// identify says what a request is recognised by. Without a key that is nothing, and
+// the guard decides what that means. A key in the header, and whose it is, are looked at
+// before the body is read. With the guards switched off nothing more is.
+func (a *API) identify(ctx context.Context, r *Request) (id idempotent.Identity, err error) {
+	key, err := a.config.keyInHeader(r)
+	if err == nil {
+		id.Key, err = a.recordKey(ctx, r, key)
 	}
-	key, err := a.config.findKey(r)
-	if err != nil || key == "" {
-		return idempotent.Identity{}, err
+	if err != nil || idempotent.Disabled() || key == "" && a.config.BodyKey == nil {
+		return id, err
+	}
+	body, err := r.body(a.config.MaxBody)
+	if err == nil && key == "" {
+		if key, err = a.config.keyInBody(body); err == nil {
+			id.Key, err = a.recordKey(ctx, r, key)
+		}
+	}
+	if err == nil && key != "" && a.config.OnMismatch != ReplayFirst {
+		id.Fingerprint = a.config.fingerprint(r, body)
+	}
+	return id, err
+}
+
+// recordKey returns the key of a caller's key; empty for none.
+func (a *API) recordKey(ctx context.Context, r *Request, key string) (string, error) {
+	if key == "" {
+		return "", nil
 	}
 	scope, err := a.config.Scope.of(ctx, r)
 	if err != nil {
-		return idempotent.Identity{}, err
+		return "", err
 	}
-	id := idempotent.Identity{Key: recordKey(scope, key)}
-	if a.config.OnMismatch != ReplayFirst {
-		id.Fingerprint = a.config.fingerprint(r)
-	}
-	return id, nil
+	return joinKey(scope, key), nil
 }
-
-var errTooLarge = errors.New("the body is too large")
 
 // unsettledError is how a handler's response that is not to be recorded goes
 // through the guard: the record is released.

@@ -65,6 +65,12 @@ type Config struct {
 	// not recorded. Defaults to 6 MiB, Lambda's own limit for both.
 	MaxBody int
 
+	// AnswerHeaders, if set, returns headers for the answers that the guard gives by itself,
+	// refusals and replays: those of CORS for the request's origin, for one. They take the
+	// place of recorded headers of the same names. Behind a middleware that sets them
+	// anyway there is no need for it.
+	AnswerHeaders func(*Request) http.Header
+
 	// DocsURL is where clients read about idempotency in this API; every refusal
 	// links to it. Defaults to the Internet-Draft's page.
 	DocsURL string

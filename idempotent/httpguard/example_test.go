@@ -48,12 +48,12 @@ func ExampleAPI_RESTAPI() {
 	}
 	for range 2 {
 		response, err := create(context.Background(), request)
-		fmt.Println(response.StatusCode, response.Body, response.Headers, err)
+		fmt.Println(response.StatusCode, response.Body, response.Headers["Idempotent-Replayed"], err)
 	}
 	// Output:
 	// charging
-	// 201 ch_1 map[] <nil>
-	// 201 ch_1 map[Idempotent-Replayed:true] <nil>
+	// 201 ch_1  <nil>
+	// 201 ch_1 true <nil>
 }
 
 // An HTTP API; a request without a key is refused.

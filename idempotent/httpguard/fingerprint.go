@@ -17,7 +17,7 @@ import (
 // method, path, query and content. The order of the query's names is none of it,
 // the order of one name's values is. A changed digest would refuse the retry of
 // every open request.
-func (c *Config) fingerprint(r *Request) string {
+func (c *Config) fingerprint(r *Request, body []byte) string {
 	d := digest{sha256.New()}
 	d.text("http 1")
 	d.text(r.Method)
@@ -30,7 +30,7 @@ func (c *Config) fingerprint(r *Request) string {
 			d.text(value)
 		}
 	}
-	kind, content := c.contentOf(r)
+	kind, content := c.contentOf(r, body)
 	d.text(kind)
 	d.text(content)
 	if r.rawQuery != "" { // at the end, so that all other requests keep the digest that they had before it was compared
@@ -42,18 +42,18 @@ func (c *Config) fingerprint(r *Request) string {
 // contentOf returns the body without what is only its spelling: the canonical
 // form of JSON. Any other body, and one that only claims to be JSON, is its bytes.
 // The content type itself is not compared: it is spelt in too many ways.
-func (c *Config) contentOf(r *Request) (kind, content string) {
+func (c *Config) contentOf(r *Request, body []byte) (kind, content string) {
 	if !isJSON(r.Header.Get("Content-Type")) {
-		return "bytes", string(r.Body)
+		return "bytes", string(body)
 	}
 	if c.Compare != nil {
-		if selected, err := c.Compare.Canonical(r.Body); err == nil {
+		if selected, err := c.Compare.Canonical(body); err == nil {
 			return "selected", string(selected)
 		}
 	}
-	canonical, err := canonicaljson.Append(nil, r.Body)
+	canonical, err := canonicaljson.Append(nil, body)
 	if err != nil {
-		return "bytes", string(r.Body)
+		return "bytes", string(body)
 	}
 	return "json", string(canonical)
 }

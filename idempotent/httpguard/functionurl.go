@@ -14,18 +14,17 @@ func (a *API) FunctionURL(fn func(context.Context, events.LambdaFunctionURLReque
 }
 
 var functionURL = shape[events.LambdaFunctionURLRequest, events.LambdaFunctionURLResponse]{
-	read: func(e events.LambdaFunctionURLRequest) (*Request, error) {
-		body, err := decodeBody(e.Body, e.IsBase64Encoded)
+	read: func(e events.LambdaFunctionURLRequest) *Request {
 		return &Request{
 			Method:   e.RequestContext.HTTP.Method,
 			Path:     e.RawPath,
 			Query:    parseQuery(e.RawQueryString),
 			rawQuery: undecoded(e.RawQueryString),
 			Header:   readHeader(e.Headers, nil),
-			Body:     body,
+			body:     bodyOf(e.Body, e.IsBase64Encoded),
 			Caller:   functionURLCaller(e.RequestContext.Authorizer),
 			Event:    e,
-		}, err
+		}
 	},
 	record: func(r events.LambdaFunctionURLResponse) response {
 		return response{Status: r.StatusCode, Headers: r.Headers, Body: r.Body, IsBase64Encoded: r.IsBase64Encoded}
@@ -35,7 +34,9 @@ var functionURL = shape[events.LambdaFunctionURLRequest, events.LambdaFunctionUR
 			StatusCode: r.Status, Headers: r.joined(), Body: r.Body, IsBase64Encoded: r.IsBase64Encoded,
 		}
 	},
-	unmark: func(r *events.LambdaFunctionURLResponse) { r.Headers = unmarked(r.Headers) },
+	headers: func(r *events.LambdaFunctionURLResponse) (*map[string]string, *map[string][]string) {
+		return &r.Headers, nil
+	},
 }
 
 func functionURLCaller(a *events.LambdaFunctionURLRequestContextAuthorizerDescription) Caller {

@@ -14,18 +14,17 @@ func (a *API) HTTPAPI(fn func(context.Context, events.APIGatewayV2HTTPRequest) (
 }
 
 var httpAPI = shape[events.APIGatewayV2HTTPRequest, events.APIGatewayV2HTTPResponse]{
-	read: func(e events.APIGatewayV2HTTPRequest) (*Request, error) {
-		body, err := decodeBody(e.Body, e.IsBase64Encoded)
+	read: func(e events.APIGatewayV2HTTPRequest) *Request {
 		return &Request{
 			Method:   e.RequestContext.HTTP.Method,
 			Path:     e.RawPath,
 			Query:    parseQuery(e.RawQueryString),
 			rawQuery: undecoded(e.RawQueryString),
 			Header:   readHeader(e.Headers, nil),
-			Body:     body,
+			body:     bodyOf(e.Body, e.IsBase64Encoded),
 			Caller:   httpAPICaller(e.RequestContext.Authorizer),
 			Event:    e,
-		}, err
+		}
 	},
 	// Format 2.0 has no multi-value headers, whatever the type has: they are sent by
 	// nobody, and so are not replayed.
@@ -37,7 +36,9 @@ var httpAPI = shape[events.APIGatewayV2HTTPRequest, events.APIGatewayV2HTTPRespo
 			StatusCode: r.Status, Headers: r.joined(), Body: r.Body, IsBase64Encoded: r.IsBase64Encoded,
 		}
 	},
-	unmark: func(r *events.APIGatewayV2HTTPResponse) { r.Headers = unmarked(r.Headers) },
+	headers: func(r *events.APIGatewayV2HTTPResponse) (*map[string]string, *map[string][]string) {
+		return &r.Headers, nil
+	},
 }
 
 func httpAPICaller(a *events.APIGatewayV2HTTPRequestContextAuthorizerDescription) Caller {

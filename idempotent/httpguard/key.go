@@ -19,10 +19,19 @@ func keyFault(format string, args ...any) error {
 	return &keyError{fmt.Sprintf(format, args...)}
 }
 
-// findKey returns the key that a request brings; empty where it brings none. A key
-// that can't be read is an error, never no key.
-func (c *Config) findKey(r *Request) (string, error) {
-	key, err := c.readKey(r)
+// keyInHeader returns the key that a request brings in the header; empty where it brings
+// none. A key that can't be read is an error, never no key.
+func (c *Config) keyInHeader(r *Request) (string, error) {
+	values, present := r.Header[http.CanonicalHeaderKey(c.Header)]
+	if !present {
+		return "", nil
+	}
+	key, err := parseKey(values)
+	return c.checked(key, err)
+}
+
+// checked returns a key that was found, if it is as the API wants it.
+func (c *Config) checked(key string, err error) (string, error) {
 	switch {
 	case err != nil:
 		return "", err
@@ -37,16 +46,6 @@ func (c *Config) findKey(r *Request) (string, error) {
 		return "", keyFault("The key is not valid: %v.", err)
 	}
 	return key, nil
-}
-
-func (c *Config) readKey(r *Request) (string, error) {
-	if values, present := r.Header[http.CanonicalHeaderKey(c.Header)]; present {
-		return parseKey(values)
-	}
-	if c.BodyKey == nil {
-		return "", nil
-	}
-	return keyInBody(c.BodyKey, r.Body)
 }
 
 // parseKey reads the key from all values of its header. The header is a
@@ -100,11 +99,15 @@ func parseString(text string) (string, error) {
 
 func notBare(c rune) bool { return c <= ' ' || c > '~' || strings.ContainsRune(`",;\`, c) }
 
-// keyInBody selects the key from a JSON body.
-func keyInBody(expression *idempotency.Expression, body []byte) (string, error) {
+// keyInBody returns the key that is selected from a JSON body, under the same rules.
+func (c *Config) keyInBody(body []byte) (string, error) {
 	if len(body) == 0 {
 		return "", nil
 	}
+	return c.checked(selectKey(c.BodyKey, body))
+}
+
+func selectKey(expression *idempotency.Expression, body []byte) (string, error) {
 	selected, err := expression.Canonical(body)
 	if errors.Is(err, idempotency.ErrMissing) {
 		return "", nil
@@ -119,8 +122,8 @@ func keyInBody(expression *idempotency.Expression, body []byte) (string, error) 
 	return key, nil
 }
 
-// recordKey joins scope and key so that no two pairs give the same.
-func recordKey(scope [][]string, key string) string {
+// joinKey joins scope and key so that no two pairs give the same.
+func joinKey(scope [][]string, key string) string {
 	text, _ := json.Marshal([]any{scope, key}) // UTF-8 always encodes
 	return string(text)
 }

@@ -275,8 +275,10 @@ func encode(body string) (string, bool) {
 	if strings.ToValidUTF8(body, "") == body {
 		return body, false
 	}
-	return base64.StdEncoding.EncodeToString([]byte(body)), true
+	return encodeAlways(body), true
 }
+
+func encodeAlways(body string) string { return base64.StdEncoding.EncodeToString([]byte(body)) }
 
 func throughRESTAPI(api *httpguard.API, handle handler) func(context.Context, request) answer {
 	fn := api.RESTAPI(func(ctx context.Context, _ events.APIGatewayProxyRequest) (events.APIGatewayProxyResponse, error) {

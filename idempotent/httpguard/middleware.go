@@ -1,25 +1,29 @@
 package httpguard
 
 import (
-	"bytes"
 	"context"
 	"encoding/base64"
 	"errors"
-	"io"
 	"maps"
 	"net/http"
 	"net/url"
 
 	"github.com/aws/aws-lambda-go/lambdaurl"
+
+	"github.com/ikkai-go/idempotency/idempotent"
 )
 
 // Middleware guards a handler of net/http: behind lambdaurl, in a container or on
 // a developer's machine. The handler finds the guarded call in its request's
 // context.
 //
-// The request's body is read before the handler runs. What reads it in front of the
-// guard, as FormValue does, must put it back: a body that is gone can't be compared,
-// and the request is answered with 500. The response is held back
+// The body of a request with a key is read before the handler runs. What reads it in
+// front of the guard, as FormValue does, must put it back: a body that is gone can't be
+// compared, and the request is answered with 500. So is one whose length is not
+// declared and that has nothing in it: it looks the same. (What is left of such a body
+// after a part of it was read does not show that, unless the guard is behind lambdaurl.)
+// Temporary files of an upload that the handler has parsed are removed when it has
+// returned. The response is held back
 // until it is recorded; see the package documentation for handlers that flush, and
 // for every way in which a handler may end. It panics for a nil handler.
 func (a *API) Middleware(next http.Handler) http.Handler {
@@ -36,38 +40,54 @@ func (a *API) Middleware(next http.Handler) http.Handler {
 }
 
 func (a *API) serveHTTP(w http.ResponseWriter, r *http.Request, next http.Handler) {
-	request, err := a.readHTTP(w, r)
-	if err != nil {
-		writeHTTP(w, a.malformed(r.Context(), err))
-		return
+	request := readHTTP(r)
+	var body []byte
+	request.body = func(limit int) (_ []byte, err error) {
+		body, err = readBody(w, r, limit)
+		return body, err
 	}
-	rec := newRecorder(w, r.Method, a.config.MaxBody)
+	rec := newRecorder(w, r, a.config.MaxBody)
 	defer rec.finish()
 	answer, err := a.serve(r.Context(), request, func(ctx context.Context) (response, error) {
-		r := r.WithContext(ctx)
-		r.Body = io.NopCloser(bytes.NewReader(request.Body))
-		next.ServeHTTP(rec, r)
+		handled := r.WithContext(ctx)
+		if body != nil {
+			handled.Body = again(r, body)
+		}
+		defer leave(r, handled)
+		next.ServeHTTP(rec, handled)
 		rec.finish()
-		return rec.response(ctx)
+		if rec.abandoned(ctx) && !idempotent.Disabled() {
+			return response{}, errAbandoned
+		}
+		return rec.response(ctx), nil
 	})
 	switch {
 	case rec.streaming:
 		rec.commit() // its trailers; nothing else can be said any more
 	case errors.Is(err, errAbandoned):
-		writeHTTP(rec.restored(), a.problem(problem{status: http.StatusServiceUnavailable, retryAfter: soon,
-			title:  "The request was not finished",
-			detail: "There was no time left. Repeat the request with the same key."}))
+		writeHTTP(rec.restored(), a.refuse(request, abandoned))
 	case err != nil: // recorded by another adapter of this guard
-		writeHTTP(rec.restored(), a.broken(r.Context(), err))
-	case answer != nil:
-		writeHTTP(rec.restored(), answer)
+		writeHTTP(rec.restored(), a.broken(r.Context(), request, err))
+	case answer.instead != nil:
+		writeHTTP(rec.restored(), answer.instead)
 	default:
+		rec.mark(answer.expires)
 		rec.commit()
 	}
 }
 
-// readHTTP reads the request, and its body up to the limit.
-func (a *API) readHTTP(w http.ResponseWriter, r *http.Request) (*Request, error) {
+// leave ends a handler's part of its request, a copy: the server removes only the
+// temporary files of the request that it has made itself, and those in front ask that
+// one which pattern has matched.
+func leave(r, handled *http.Request) {
+	r.Pattern = handled.Pattern
+	if handled.MultipartForm != nil && r.MultipartForm == nil {
+		_ = handled.MultipartForm.RemoveAll() // as the server does it
+	}
+}
+
+// readHTTP reads the request, but for its body.
+func readHTTP(r *http.Request) *Request {
 	request := &Request{
 		Method:   r.Method,
 		Path:     requestedPath(r),
@@ -79,21 +99,7 @@ func (a *API) readHTTP(w http.ResponseWriter, r *http.Request) (*Request, error)
 	if event, ok := lambdaurl.RequestFromContext(r.Context()); ok {
 		request.Caller = functionURLCaller(event.RequestContext.Authorizer)
 	}
-	var body bytes.Buffer
-	if r.Body != nil {
-		_, err := body.ReadFrom(http.MaxBytesReader(w, r.Body, int64(a.config.MaxBody)))
-		if _, tooLarge := errors.AsType[*http.MaxBytesError](err); tooLarge {
-			return nil, errTooLarge
-		}
-		if err != nil {
-			return nil, errBody
-		}
-	}
-	if isTaken(r, body.Bytes()) {
-		return nil, errTaken
-	}
-	request.Body = body.Bytes()
-	return request, nil
+	return request
 }
 
 // requestedPath returns the path that the client has asked for: handlers in front may
@@ -108,12 +114,6 @@ func requestedPath(r *http.Request) string {
 	return r.URL.EscapedPath() // of a request that no server has received
 }
 
-// isTaken tells whether somebody in front has read the content of a request, so that
-// there is nothing left of it.
-func isTaken(r *http.Request, content []byte) bool {
-	return len(content) == 0 && (r.ContentLength > 0 || len(r.PostForm) > 0 || r.MultipartForm != nil)
-}
-
 // writeHTTP writes a response that is not the handler's.
 func writeHTTP(w http.ResponseWriter, r *response) {
 	body := []byte(r.Body)
@@ -121,7 +121,9 @@ func writeHTTP(w http.ResponseWriter, r *response) {
 		body, _ = base64.StdEncoding.DecodeString(r.Body) // it was encoded here, or by a handler that API Gateway has understood
 	}
 	maps.Copy(w.Header(), canonical(r.separate()))
-	w.WriteHeader(r.Status)
+	if r.Status != http.StatusOK || len(body) == 0 { // as a handler does, so that lambdaurl sees the body when it looks for a type
+		w.WriteHeader(r.Status)
+	}
 	_, _ = w.Write(body) //nolint:gosec // the handler's own response, or a problem document; the client may be gone
 }
 

@@ -24,7 +24,8 @@ type problem struct {
 // soon is a Retry-After for what may be over by the next try.
 const soon = time.Second
 
-func (a *API) problem(p problem) *response {
+// refuse answers a request with a problem document.
+func (a *API) refuse(r *Request, p problem) *response {
 	document := struct {
 		Type   string `json:"type"`
 		Title  string `json:"title"`
@@ -40,7 +41,7 @@ func (a *API) problem(p problem) *response {
 	if p.retryAfter > 0 {
 		headers["Retry-After"] = seconds(p.retryAfter)
 	}
-	return &response{Status: p.status, Headers: headers, Body: string(body)}
+	return a.ours(r, response{Status: p.status, Headers: headers, Body: string(body)})
 }
 
 // seconds is a Retry-After: whole seconds, never too early, at least one.
@@ -102,37 +103,43 @@ func (c *Config) refusal(err error) (p problem, refused bool) {
 }
 
 // malformed answers a request that can't be understood, or told from others.
-func (a *API) malformed(ctx context.Context, err error) *response {
+func (a *API) malformed(ctx context.Context, r *Request, err error) *response {
 	key, _ := errors.AsType[*keyError](err)
+	tooLarge, _ := errors.AsType[*tooLargeError](err)
 	switch {
 	case key != nil:
-		return a.problem(problem{status: http.StatusBadRequest,
+		return a.refuse(r, problem{status: http.StatusBadRequest,
 			title:  "The key can't be used",
 			detail: key.detail})
 	case errors.Is(err, errBody):
-		return a.problem(problem{status: http.StatusBadRequest,
+		return a.refuse(r, problem{status: http.StatusBadRequest,
 			title:  "The body can't be read",
 			detail: "The body is incomplete or wrongly encoded."})
-	case errors.Is(err, errTooLarge):
-		return a.problem(problem{status: http.StatusRequestEntityTooLarge,
+	case tooLarge != nil:
+		return a.refuse(r, problem{status: http.StatusRequestEntityTooLarge,
 			title:  "The body is too large",
-			detail: fmt.Sprintf("A body may have up to %d bytes.", a.config.MaxBody)})
+			detail: fmt.Sprintf("A body may have up to %d bytes.", tooLarge.limit)})
 	case errors.Is(err, ErrNoScope):
 		// A 401 would have to name a scheme of authentication, which is not known
 		// here, and a 400 would blame the request.
 		a.config.Logger.LogAttrs(ctx, slog.LevelWarn, "httpguard: refused", slog.Any("error", err))
-		return a.problem(problem{status: http.StatusForbidden,
+		return a.refuse(r, problem{status: http.StatusForbidden,
 			title:  "The caller is not known",
 			detail: "Keys belong to whoever sends them, and this request does not tell who that is."})
 	default:
-		return a.broken(ctx, err)
+		return a.broken(ctx, r, err)
 	}
 }
 
+// abandoned is for a handler that has given up without an answer.
+var abandoned = problem{status: http.StatusServiceUnavailable, retryAfter: soon,
+	title:  "The request was not finished",
+	detail: "There was no time left. Repeat the request with the same key."}
+
 // broken answers what only an operator can put right, and tells the operator.
-func (a *API) broken(ctx context.Context, err error) *response {
+func (a *API) broken(ctx context.Context, r *Request, err error) *response {
 	a.config.Logger.LogAttrs(ctx, slog.LevelError, "httpguard: failed", slog.Any("error", err))
-	return a.problem(problem{status: http.StatusInternalServerError,
+	return a.refuse(r, problem{status: http.StatusInternalServerError,
 		title:  "The service has failed",
 		detail: "The request was not carried out by this try."})
 }

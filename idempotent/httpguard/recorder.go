@@ -11,11 +11,11 @@ import (
 	"maps"
 	"net"
 	"net/http"
-	"slices"
-	"strconv"
 	"strings"
 	"sync"
 	"unicode/utf8"
+
+	"github.com/aws/aws-lambda-go/lambdaurl"
 )
 
 var (
@@ -32,11 +32,14 @@ type recorder struct {
 	method string
 	limit  int
 	outer  http.Header // what w had before
+	// plain says that w sends a response without a type as it is; net/http finds one.
+	plain bool
 
 	mu        sync.Mutex
 	header    http.Header // the handler's
 	sent      http.Header // the handler's, when it wrote the status
 	status    int         // 0 until it did
+	implicit  bool        // it wrote none, but a body
 	declared  int64       // how long the body is going to be; -1 where that is not known
 	written   int64       // what was tried to write of it
 	body      bytes.Buffer
@@ -45,8 +48,12 @@ type recorder struct {
 	finished  bool
 }
 
-func newRecorder(w http.ResponseWriter, method string, limit int) *recorder {
-	return &recorder{w: w, method: method, limit: limit, outer: w.Header().Clone(), header: w.Header().Clone()}
+func newRecorder(w http.ResponseWriter, r *http.Request, limit int) *recorder {
+	_, behindLambda := lambdaurl.RequestFromContext(r.Context())
+	return &recorder{
+		w: w, method: r.Method, limit: limit, plain: behindLambda,
+		outer: w.Header().Clone(), header: w.Header().Clone(),
+	}
 }
 
 // Header implements [http.ResponseWriter].
@@ -81,19 +88,9 @@ func (rec *recorder) writeHeader(status int) {
 		rec.w.WriteHeader(status)
 	default:
 		rec.status = status
-		rec.sent = unmarked(rec.header.Clone())
+		rec.sent = unmarked(rec.Header().Clone())
 		rec.declared = declaredLength(rec.method, status, rec.sent)
 	}
-}
-
-// declaredLength reads what a handler says of the length of its body; -1 where it
-// says nothing, or where there is no body.
-func declaredLength(method string, status int, header http.Header) int64 {
-	length, err := strconv.ParseInt(header.Get("Content-Length"), 10, 64)
-	if err != nil || length < 0 || method == http.MethodHead || !bodyAllowed(status) {
-		return -1
-	}
-	return length
 }
 
 // Write implements [http.ResponseWriter].
@@ -103,6 +100,7 @@ func (rec *recorder) Write(p []byte) (int, error) {
 	if rec.finished {
 		return 0, errReturned
 	}
+	rec.implicit = rec.implicit || rec.status == 0
 	rec.writeHeader(http.StatusOK) // unless there is one
 	if !bodyAllowed(rec.status) {
 		return 0, http.ErrBodyNotAllowed
@@ -112,7 +110,7 @@ func (rec *recorder) Write(p []byte) (int, error) {
 		return 0, http.ErrContentLength
 	}
 	if !rec.overflown && len(p) > rec.limit-rec.body.Len() {
-		rec.stream()
+		rec.stream(p)
 		rec.overflown = true
 		rec.body = bytes.Buffer{}
 	}
@@ -148,7 +146,7 @@ func (rec *recorder) FlushError() error {
 		return errReturned
 	}
 	rec.writeHeader(http.StatusOK) // unless there is one
-	rec.stream()
+	rec.stream(nil)
 	return http.NewResponseController(rec.w).Flush()
 }
 
@@ -157,16 +155,23 @@ func (rec *recorder) Hijack() (net.Conn, *bufio.ReadWriter, error) {
 	return nil, nil, fmt.Errorf("httpguard: a guarded connection can't be hijacked: %w", http.ErrNotSupported)
 }
 
-// stream passes on what was held back, and holds nothing back from now on.
-func (rec *recorder) stream() {
+// stream passes on what was held back, and holds nothing back from now on. What the
+// handler is about to write goes next.
+func (rec *recorder) stream(next []byte) {
 	if rec.streaming {
 		return
 	}
 	rec.streaming = true
+	rec.settleType(next)
 	replaceHeader(rec.w.Header(), rec.sent)
-	rec.w.WriteHeader(rec.status)
+	if !rec.implicit || rec.body.Len() == 0 {
+		rec.w.WriteHeader(rec.status)
+	}
 	if rec.body.Len() > 0 {
 		_, _ = rec.w.Write(rec.body.Bytes()) //nolint:gosec // the handler's own response; the client may be gone
+	}
+	if found := rec.w.Header()["Content-Type"]; rec.plain && len(found) > 0 {
+		rec.sent["Content-Type"] = found // by lambdaurl, which was asked to
 	}
 }
 
@@ -177,17 +182,21 @@ func (rec *recorder) finish() {
 	rec.finished = true
 }
 
-// response returns what the handler has written, to be recorded. Nothing is a 200,
-// unless the handler had a reason to give up. Of a stream whose client or time
-// was gone nobody knows whether it is complete; of a body that is shorter than the
-// handler has said it is known that it is not.
-func (rec *recorder) response(ctx context.Context) (response, error) {
+// abandoned tells whether the handler has answered nothing, and had a reason to give up.
+func (rec *recorder) abandoned(ctx context.Context) bool {
 	rec.mu.Lock()
 	defer rec.mu.Unlock()
-	if rec.status == 0 && ctx.Err() != nil {
-		return response{}, errAbandoned
-	}
+	return rec.status == 0 && ctx.Err() != nil
+}
+
+// response returns what the handler has written, to be recorded. Nothing is a 200. Of a stream whose client or time
+// was gone nobody knows whether it is complete; of a body that is shorter than the
+// handler has said it is known that it is not.
+func (rec *recorder) response(ctx context.Context) response {
+	rec.mu.Lock()
+	defer rec.mu.Unlock()
 	rec.writeHeader(http.StatusOK) // unless there is one
+	rec.settleType(nil)
 	r := response{Status: rec.status, MultiValueHeaders: rec.own()}
 	switch {
 	case rec.overflown:
@@ -201,18 +210,7 @@ func (rec *recorder) response(ctx context.Context) (response, error) {
 	default:
 		r.Body, r.IsBase64Encoded = base64.StdEncoding.EncodeToString(rec.body.Bytes()), true
 	}
-	return r, nil
-}
-
-// own returns the headers that the handler has set. What it has found there and left
-// is for whoever set it, and who sets it again for the next request.
-func (rec *recorder) own() http.Header {
-	own := rec.sent.Clone()
-	maps.DeleteFunc(own, func(name string, values []string) bool {
-		found, outer := rec.outer[name]
-		return outer && slices.Equal(values, found)
-	})
-	return own
+	return r
 }
 
 // commit sends the response, unless that has begun, and its trailers. What a
@@ -221,24 +219,12 @@ func (rec *recorder) own() http.Header {
 func (rec *recorder) commit() {
 	rec.mu.Lock()
 	defer rec.mu.Unlock()
-	rec.stream()
+	rec.stream(nil)
 	for name, values := range rec.header {
 		if strings.HasPrefix(name, http.TrailerPrefix) || announced(rec.sent, name) {
 			rec.w.Header()[name] = values
 		}
 	}
-}
-
-// announced tells whether a header's name is in the Trailer field.
-func announced(header http.Header, name string) bool {
-	for _, list := range header["Trailer"] {
-		for trailer := range strings.SplitSeq(list, ",") {
-			if http.CanonicalHeaderKey(strings.TrimSpace(trailer)) == name {
-				return true
-			}
-		}
-	}
-	return false
 }
 
 // restored returns the writer beneath as it was before the handler ran, for an

@@ -1,8 +1,6 @@
 package httpguard
 
 import (
-	"encoding/base64"
-	"errors"
 	"maps"
 	"net/http"
 	"net/url"
@@ -10,8 +8,8 @@ import (
 	"strings"
 )
 
-// Request is what a [Scope] sees of a request, the same for every shape. It
-// must not be changed.
+// Request is what is known of a request before its body is read, the same for every
+// shape: what a [Scope] and [Config].AnswerHeaders see. It must not be changed.
 type Request struct {
 	Method string
 	// Path is as the event has it, in path or rawPath. Whether the stage, or the path by
@@ -27,14 +25,16 @@ type Request struct {
 	rawQuery string
 	// Header has all values; names are in canonical form.
 	Header http.Header
-	// Body is the content, with base64 of the transport decoded.
-	Body []byte
 	// Caller is who sent it, as far as AWS has found out.
 	Caller Caller
 	// Event is what all this was read from: an events.APIGatewayProxyRequest,
 	// events.APIGatewayV2HTTPRequest, events.ALBTargetGroupRequest,
-	// events.LambdaFunctionURLRequest or *http.Request (whose body is read).
+	// events.LambdaFunctionURLRequest or *http.Request (whose body must not be read).
 	Event any
+
+	// body gives the content. It is asked for at most once, and not before the key and
+	// the caller are known: their refusals come first.
+	body content
 }
 
 // Caller is who sent a request. Clients can't choose any of it: it comes from
@@ -53,24 +53,6 @@ type Caller struct {
 	CognitoIdentity string
 	// APIKeyID is the identifier, not the value, of a usage plan's API key.
 	APIKeyID string
-}
-
-var (
-	errShape = errors.New("the event has no HTTP method; it is not of the shape that its wrapper is for")
-	errTaken = errors.New("the body was read, such as by ParseForm, before the request came to the guard; what reads it belongs behind the guard")
-	errBody  = errors.New("the body is not the base64 that the event says it is")
-)
-
-// decodeBody returns the content of an event's body.
-func decodeBody(body string, isBase64 bool) ([]byte, error) {
-	if !isBase64 {
-		return []byte(body), nil
-	}
-	content, err := base64.StdEncoding.DecodeString(body)
-	if err != nil {
-		return nil, errBody
-	}
-	return content, nil
 }
 
 // readHeader merges the two forms in which events have headers. A single value is

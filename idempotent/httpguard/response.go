@@ -4,11 +4,27 @@ import (
 	"errors"
 	"maps"
 	"net/http"
+	"slices"
 	"strings"
+	"time"
 )
 
-// replayedHeader tells a replay from a first response.
-const replayedHeader = "Idempotent-Replayed"
+// The marks of the guard. replayedHeader tells a replay from a first response;
+// expiresHeader says until when the key is kept, on both.
+const (
+	replayedHeader = "Idempotent-Replayed"
+	expiresHeader  = "Idempotency-Key-Expires"
+)
+
+// isMark tells whether a header is one of these, which a handler may have got from a
+// service behind it.
+func isMark(name string) bool {
+	name = http.CanonicalHeaderKey(name)
+	return name == replayedHeader || name == expiresHeader
+}
+
+// httpDate is a time in a header (RFC 9110, section 5.6.7): whole seconds, not later.
+func httpDate(t time.Time) string { return t.UTC().Format(http.TimeFormat) }
 
 // response is an HTTP response as it is recorded, in the words of Lambda's proxy
 // responses, so that any shape can replay it. Cookies are not among them.
@@ -31,8 +47,8 @@ type unfit struct{ reason string }
 // MarshalJSON returns the reason as an error.
 func (u *unfit) MarshalJSON() ([]byte, error) { return nil, errors.New(u.reason) }
 
-// alwaysReplayed are the headers that describe the content or say where it is,
-// and those that let a browser's script see it.
+// alwaysReplayed are the headers that describe the content or say where it is, and
+// those that let a browser's script see it, as far as they are for the same origin.
 var alwaysReplayed = []string{
 	"Content-Type", "Content-Encoding", "Content-Language", "Content-Disposition", "Content-Location",
 	"Location", "Link", "ETag", "Last-Modified", "Cache-Control", "Expires", "Vary", "Retry-After",
@@ -44,7 +60,7 @@ var alwaysReplayed = []string{
 func neverReplayed(name string) bool {
 	name = http.CanonicalHeaderKey(name)
 	switch name {
-	case "Set-Cookie", "Set-Cookie2", "Date", "Age", replayedHeader,
+	case "Set-Cookie", "Set-Cookie2", "Date", "Age", replayedHeader, expiresHeader,
 		"Connection", "Keep-Alive", "Te", "Trailer", "Transfer-Encoding", "Upgrade", "Content-Length",
 		"Www-Authenticate", "Authentication-Info", "Authorization", "Traceparent", "Tracestate":
 		return true
@@ -70,21 +86,58 @@ func newReplays(more []string) replays {
 	return names
 }
 
-// keep returns the response as it is recorded.
+// keep returns the response as it is recorded. A name without values is one that must not
+// be sent, whatever it is.
 func (names replays) keep(r response) response {
 	r.Headers, r.MultiValueHeaders = maps.Clone(r.Headers), maps.Clone(r.MultiValueHeaders)
 	maps.DeleteFunc(r.Headers, func(name, _ string) bool { return !names[http.CanonicalHeaderKey(name)] })
-	maps.DeleteFunc(r.MultiValueHeaders, func(name string, _ []string) bool { return !names[http.CanonicalHeaderKey(name)] })
+	maps.DeleteFunc(r.MultiValueHeaders, func(name string, values []string) bool {
+		return len(values) > 0 && !names[http.CanonicalHeaderKey(name)]
+	})
 	return r
 }
 
-// with returns the response with one more header.
-func (r response) with(name, value string) response {
-	r.Headers = maps.Clone(r.Headers)
-	if r.Headers == nil {
-		r.Headers = make(map[string]string)
+// forOrigin returns a recorded response as it may be answered to a request: without what
+// allows it to the page of another origin.
+func (r response) forOrigin(request *Request) response {
+	origin := request.Header["Origin"]
+	allowed := canonical(r.separate())["Access-Control-Allow-Origin"]
+	if len(allowed) == 0 || len(allowed) == 1 && (allowed[0] == "*" || slices.Equal(allowed, origin)) {
+		return r
 	}
-	r.Headers[name] = value
+	return r.without(isOfCORS)
+}
+
+// isOfCORS tells whether a header lets the page of one origin see a response.
+func isOfCORS(name string) bool {
+	name = http.CanonicalHeaderKey(name)
+	return strings.HasPrefix(name, "Access-Control-") || name == "Timing-Allow-Origin"
+}
+
+// without returns the response without the headers that drop names.
+func (r response) without(drop func(name string) bool) response {
+	r.Headers, r.MultiValueHeaders = maps.Clone(r.Headers), maps.Clone(r.MultiValueHeaders)
+	maps.DeleteFunc(r.Headers, func(name, _ string) bool { return drop(name) })
+	maps.DeleteFunc(r.MultiValueHeaders, func(name string, _ []string) bool { return drop(name) })
+	return r
+}
+
+// withHeader returns the response with these values of a header, and no others.
+func (r response) withHeader(name string, values ...string) response {
+	r = r.without(func(present string) bool { return strings.EqualFold(present, name) })
+	if len(values) == 1 {
+		r.Headers = with(r.Headers, name, values[0])
+	} else {
+		r.MultiValueHeaders = with(r.MultiValueHeaders, name, values)
+	}
+	return r
+}
+
+// withoutEmpty returns the response without the names that have no values, which say
+// nothing outside of net/http.
+func (r response) withoutEmpty() response {
+	r.MultiValueHeaders = maps.Clone(r.MultiValueHeaders)
+	maps.DeleteFunc(r.MultiValueHeaders, func(_ string, values []string) bool { return len(values) == 0 })
 	return r
 }
 
@@ -114,14 +167,13 @@ func (r response) separate() map[string][]string {
 	return headers
 }
 
-// unmarked returns the headers without the mark of a replay, which the handler
-// may have got from a service behind it.
+// unmarked returns the headers without the guard's marks. It leaves the map alone, which
+// may be shared.
 func unmarked[V any](headers map[string]V) map[string]V {
-	isMark := func(name string, _ V) bool { return http.CanonicalHeaderKey(name) == replayedHeader }
 	for name := range headers {
-		if isMark(name, headers[name]) {
+		if isMark(name) {
 			headers = maps.Clone(headers)
-			maps.DeleteFunc(headers, isMark)
+			maps.DeleteFunc(headers, func(name string, _ V) bool { return isMark(name) })
 			break
 		}
 	}

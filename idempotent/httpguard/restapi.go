@@ -13,14 +13,13 @@ func (a *API) RESTAPI(fn func(context.Context, events.APIGatewayProxyRequest) (e
 }
 
 var restAPI = shape[events.APIGatewayProxyRequest, events.APIGatewayProxyResponse]{
-	read: func(e events.APIGatewayProxyRequest) (*Request, error) {
-		body, err := decodeBody(e.Body, e.IsBase64Encoded)
+	read: func(e events.APIGatewayProxyRequest) *Request {
 		return &Request{
 			Method: e.HTTPMethod,
 			Path:   e.Path,
 			Query:  readParameters(e.QueryStringParameters, e.MultiValueQueryStringParameters),
 			Header: readHeader(e.Headers, e.MultiValueHeaders),
-			Body:   body,
+			body:   bodyOf(e.Body, e.IsBase64Encoded),
 			Caller: Caller{
 				Claims:          stringsIn(e.RequestContext.Authorizer["claims"]),
 				Authorizer:      e.RequestContext.Authorizer,
@@ -29,7 +28,7 @@ var restAPI = shape[events.APIGatewayProxyRequest, events.APIGatewayProxyRespons
 				APIKeyID:        e.RequestContext.Identity.APIKeyID,
 			},
 			Event: e,
-		}, err
+		}
 	},
 	record: func(r events.APIGatewayProxyResponse) response {
 		return response{
@@ -43,8 +42,8 @@ var restAPI = shape[events.APIGatewayProxyRequest, events.APIGatewayProxyRespons
 			Body: r.Body, IsBase64Encoded: r.IsBase64Encoded,
 		}
 	},
-	unmark: func(r *events.APIGatewayProxyResponse) {
-		r.Headers, r.MultiValueHeaders = unmarked(r.Headers), unmarked(r.MultiValueHeaders)
+	headers: func(r *events.APIGatewayProxyResponse) (*map[string]string, *map[string][]string) {
+		return &r.Headers, &r.MultiValueHeaders
 	},
 }
 

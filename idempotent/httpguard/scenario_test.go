@@ -6,10 +6,13 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"net/http"
+	"net/http/httptest"
 	"slices"
 	"strings"
 	"testing"
+	"testing/iotest"
 	"testing/synctest"
 	"time"
 
@@ -730,15 +733,57 @@ func TestSwitchedOffNothingIsRefused(t *testing.T) {
 	t.Setenv("IDEMPOTENCY_DISABLED", "true")
 	throughEveryShape(t, func(t *testing.T, s shape) {
 		store := persistence.NewMemory()
-		handle := s.serve(s.newAPI(t, store, idempotent.Config{}, httpguard.Config{}), createdBy)
-		requests := []request{{}, key("a", ""), key("a", "other"), key(`"malformed`, ""), {header: http.Header{"Idempotency-Key": {"a"}}}}
+		handle := s.serve(s.newAPI(t, store, idempotent.Config{}, httpguard.Config{
+			MaxBody: 5, BodyKey: idempotency.MustJMESPath("id"), CheckKey: func(string) error { return errors.New("never good enough") },
+		}), createdBy)
+		requests := []request{
+			{}, key("a", ""), key("a", "other"), key(`"malformed`, ""), {header: http.Header{"Idempotency-Key": {"a"}}},
+			key("a", "longer than MaxBody"), {body: `{"id":`}, {body: `{"id":7}`},
+		}
 		for _, r := range requests {
-			if a := handle.send(t.Context(), r); a.status != http.StatusCreated || a.replayed() {
-				t.Errorf("%v: %d %s", r.header, a.status, a.body)
+			a := handle.send(t.Context(), r)
+			if a.status != http.StatusCreated || a.replayed() || a.header.Get("Idempotency-Key-Expires") != "" {
+				t.Errorf("%v %q: %d %v %s", r.header, r.body, a.status, a.header, a.body)
 			}
 		}
 		if handle.ran() != len(requests) || len(store.Records()) != 0 {
 			t.Errorf("%d runs, %d records", handle.ran(), len(store.Records()))
 		}
 	})
+}
+
+// The middleware then leaves the body alone as well, and has no answer of its own for a
+// handler that gives up.
+func TestSwitchedOffTheMiddlewareOnlyPassesOn(t *testing.T) {
+	t.Setenv("IDEMPOTENCY_DISABLED", "true")
+	api := shapes[0].newAPI(t, persistence.NewMemory(), idempotent.Config{}, httpguard.Config{Scope: httpguard.Unscoped()})
+	for name, test := range map[string]struct {
+		front  func(*http.Request)
+		handle http.HandlerFunc
+		want   string
+	}{
+		"a body read in front": {front: func(r *http.Request) { io.Copy(io.Discard, r.Body) },
+			handle: func(w http.ResponseWriter, _ *http.Request) { io.WriteString(w, "paid") }, want: "200 paid"},
+		"a body that is not read": {front: func(r *http.Request) {
+			r.Body = io.NopCloser(iotest.ErrReader(errors.New("nobody may read it")))
+		}, handle: func(w http.ResponseWriter, _ *http.Request) { io.WriteString(w, "paid") }, want: "200 paid"},
+		"a body in the handler": {handle: echo, want: "2 {}"},
+		"a client that is gone": {front: func(r *http.Request) {
+			ctx, cancel := context.WithCancel(r.Context())
+			cancel()
+			*r = *r.WithContext(ctx)
+		}, handle: func(http.ResponseWriter, *http.Request) {}, want: "200"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			r := key("a", "{}").httpRequest(t.Context())
+			if test.front != nil {
+				test.front(r)
+			}
+			w := httptest.NewRecorder()
+			api.Middleware(test.handle).ServeHTTP(w, r)
+			if got := fmt.Sprint(w.Code, " ", w.Body); !strings.HasSuffix(strings.TrimSpace(got), test.want) {
+				t.Errorf("answered with %s, want %s", got, test.want)
+			}
+		})
+	}
 }

@@ -1,0 +1,80 @@
+package httpguard
+
+import (
+	"net/http"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// settleType fixes the type of a response that has none: what net/http finds out from
+// the first bytes that it is given. It is the same for a replay then, which has all of
+// the body, and for one through another kind of API. Of a response that begins without a
+// body, net/http says nothing.
+func (rec *recorder) settleType(next []byte) {
+	_, has := rec.sent["Content-Type"]
+	if has || rec.plain || rec.sent.Get("Content-Encoding") != "" || !bodyAllowed(rec.status) {
+		return
+	}
+	beginning := rec.body.Bytes()
+	if len(beginning) < sniffed {
+		beginning = slices.Concat(beginning, next[:min(len(next), sniffed)])
+	}
+	switch {
+	case len(beginning) > 0:
+		rec.sent.Set("Content-Type", http.DetectContentType(beginning))
+	case !rec.finished:
+		rec.sent["Content-Type"] = nil
+	}
+}
+
+// sniffed is how many bytes tell a type.
+const sniffed = 512
+
+// own returns the headers that the handler has set. What it has found there and left
+// is for whoever set it, and who sets it again for the next request; what it has found
+// and deleted has no values.
+func (rec *recorder) own() http.Header {
+	own := make(http.Header, len(rec.sent))
+	for name, values := range rec.sent {
+		if found, outer := rec.outer[name]; !outer || !slices.Equal(values, found) {
+			own[name] = append([]string{}, values...) // never null
+		}
+	}
+	for name := range rec.outer {
+		if _, left := rec.sent[name]; !left {
+			own[name] = []string{}
+		}
+	}
+	return own
+}
+
+// mark says on the handler's own response until when the key is kept, if it is.
+func (rec *recorder) mark(expires time.Time) {
+	if !expires.IsZero() {
+		rec.sent.Set(expiresHeader, httpDate(expires))
+	}
+}
+
+// announced tells whether a header's name is in the Trailer field.
+func announced(header http.Header, name string) bool {
+	for _, list := range header["Trailer"] {
+		for trailer := range strings.SplitSeq(list, ",") {
+			if http.CanonicalHeaderKey(strings.TrimSpace(trailer)) == name {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// declaredLength reads what a handler says of the length of its body; -1 where it
+// says nothing, or where there is no body.
+func declaredLength(method string, status int, header http.Header) int64 {
+	length, err := strconv.ParseInt(header.Get("Content-Length"), 10, 64)
+	if err != nil || length < 0 || method == http.MethodHead || !bodyAllowed(status) {
+		return -1
+	}
+	return length
+}
