@@ -37,8 +37,13 @@
 // Paths are taken as they come: the same request through another domain or stage may
 // have another one, and is then refused rather than replayed.
 //
-// With the guards switched off by the environment (see package idempotent) nothing is
-// refused for its key or caller, so an API runs locally without its authorizer.
+// The key in the header and the scope are looked at before the body is read, and before a
+// client that expects 100 (Continue) is told to send it. The body of a request without a
+// key is left to the handler.
+//
+// With the guards switched off by the environment (see package idempotent) the adapters
+// pass everything on: nothing is refused, compared or limited, so an API runs locally
+// without its authorizer and with clients that send no keys.
 //
 // # Responses
 //
@@ -54,7 +59,20 @@
 // Content-Type, Content-Encoding, Content-Language, Content-Disposition,
 // Content-Location, Location, Link, ETag, Last-Modified, Cache-Control, Expires,
 // Vary, Retry-After, those of CORS that go with a response, and what
-// [Config].ReplayHeaders adds. Cookies are never recorded.
+// [Config].ReplayHeaders adds. Cookies are never recorded. Content-Type is the one that
+// was sent, also where net/http has found it; and what a handler has deleted of the
+// headers that it found is deleted from a replay.
+//
+// Those of CORS (Access-Control-*, Timing-Allow-Origin) are replayed only to the page of
+// the origin that Access-Control-Allow-Origin names, or where that is "*". For others
+// [Config].AnswerHeaders says what they may see, as it does for refusals; or a
+// middleware of CORS in front of the guard, whose headers are never recorded.
+//
+// First responses and replays say until when the key is kept, in the header
+// Idempotency-Key-Expires, which is an HTTP date (no header is registered for that).
+// Until then the same request gets the same response, and afterwards it runs. A response
+// that is not recorded has none, nor has one that is streamed: it has begun before that
+// is known.
 //
 // # Refusals
 //
