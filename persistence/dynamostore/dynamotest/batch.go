@@ -54,6 +54,11 @@ func (in *batchWriteInput) apply(c *call) (any, error) {
 	if count > maxBatchWrites {
 		return nil, invalid("Too many items requested for the BatchWriteItem call")
 	}
+	type request struct {
+		table string
+		batchWrite
+	}
+	var given []request
 	var writes []write
 	for _, name := range in.subjects() {
 		for _, r := range in.Requests[name] {
@@ -66,17 +71,29 @@ func (in *batchWriteInput) apply(c *call) (any, error) {
 					return nil, errDuplicateKeys
 				}
 			}
-			writes = append(writes, w)
+			given, writes = append(given, request{name, r}), append(writes, w)
 		}
 	}
-	changes, err := c.carryOut(writes)
-	if err != nil {
-		return nil, err
+	out := batchWriteOutput{UnprocessedItems: map[string][]batchWrite{}}
+	var changes []change
+	var throttled error
+	for i, w := range writes {
+		ch, err := w.settle(c, 1)
+		switch {
+		case isThrottled(err):
+			throttled = err
+			out.UnprocessedItems[given[i].table] = append(out.UnprocessedItems[given[i].table], given[i].batchWrite)
+		case err != nil:
+			return nil, err
+		default:
+			changes = append(changes, ch)
+		}
 	}
-	out := batchWriteOutput{
-		UnprocessedItems: map[string][]batchWrite{},
-		ConsumedCapacity: c.consumed.report(in.ReturnConsumedCapacity),
+	if len(changes) == 0 {
+		return nil, throttled
 	}
+	store(changes)
+	out.ConsumedCapacity = c.consumed.report(in.ReturnConsumedCapacity)
 	if in.ReturnItemCollectionMetrics == "SIZE" {
 		out.ItemCollectionMetrics = metricsByTable(changes)
 	}
@@ -120,6 +137,9 @@ type (
 		Responses        map[string][]wireItem
 		UnprocessedKeys  map[string]batchRead
 		ConsumedCapacity []wireCapacity `json:",omitempty"`
+
+		processed int
+		throttled error // of the last read that exceeded a limit
 	}
 )
 
@@ -152,8 +172,22 @@ func (in *batchGetInput) apply(c *call) (any, error) {
 			return nil, err
 		}
 	}
+	if out.processed == 0 && out.throttled != nil {
+		return nil, out.throttled
+	}
 	out.ConsumedCapacity = c.consumed.report(in.ReturnConsumedCapacity)
 	return out, nil
+}
+
+// leave has a key unprocessed.
+func (out *batchGetOutput) leave(name string, r batchRead, key wireItem) {
+	left, begun := out.UnprocessedKeys[name]
+	if !begun {
+		left = r
+		left.Keys = nil
+	}
+	left.Keys = append(left.Keys, key)
+	out.UnprocessedKeys[name] = left
 }
 
 // run reads the batch's items of one table; what would make the whole reply larger than 16 MB stays unprocessed.
@@ -170,8 +204,13 @@ func (r batchRead) run(c *call, name string, out *batchGetOutput, size *int) err
 	var seen []item
 	for i, wired := range r.Keys {
 		get := getRequest{Table: &name, Key: wired, Projection: r.Projection, expressionAttributes: expressionAttributes{Names: r.Names}, attributes: attributes}
-		found, selected, err := get.read(c)
-		if err != nil {
+		found, selected, err := get.read(c, func(bytes int) Capacity {
+			if *size+bytes > maxBatchSize {
+				return Capacity{}
+			}
+			return r.ConsistentRead.capacity(bytes)
+		})
+		if err != nil && !isThrottled(err) {
 			return err
 		}
 		key, _ := wired.item()
@@ -179,14 +218,19 @@ func (r batchRead) run(c *call, name string, out *batchGetOutput, size *int) err
 			return errDuplicateKeys
 		}
 		seen = append(seen, key)
+		if err != nil {
+			out.leave(name, r, wired)
+			out.throttled = err
+			continue
+		}
+		out.processed++
 		if *size+found.size() > maxBatchSize {
-			left := r
-			left.Keys = r.Keys[i:]
-			out.UnprocessedKeys[name] = left
+			for _, wired := range r.Keys[i:] {
+				out.leave(name, r, wired)
+			}
 			return nil
 		}
 		*size += found.size()
-		c.consumed.add(name, r.ConsistentRead.capacity(found.size()))
 		if found != nil {
 			out.Responses[name] = append(out.Responses[name], selected.wire())
 		}

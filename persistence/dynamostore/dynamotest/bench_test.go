@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
+	awshttp "github.com/aws/aws-sdk-go-v2/aws/transport/http"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
@@ -25,7 +26,7 @@ func BenchmarkLargeTable(b *testing.B) {
 		b.Fatal(err)
 	}
 	embedded := db.Client(func(o *dynamodb.Options) {
-		o.HTTPClient, o.BaseEndpoint = nil, aws.String(url)
+		o.HTTPClient, o.BaseEndpoint = awshttp.NewBuildableClient(), aws.String(url)
 	})
 	b.Run("embedded", func(b *testing.B) { benchmarkLargeTable(b, embedded) })
 	if external, ok := dynamotest.External(); ok {

@@ -40,6 +40,9 @@ func (c consistentRead) capacity(bytes int) Capacity {
 	return cost
 }
 
+// transactional is the cost of reading that many bytes in a transaction.
+func transactional(bytes int) Capacity { return strong.capacity(bytes).times(2) }
+
 // writeCapacity is the cost of turning one item into the other, or of failing to: the larger of the two counts.
 func writeCapacity(before, after item) Capacity {
 	return Capacity{Write: units(max(before.size(), after.size()), writeUnit)}

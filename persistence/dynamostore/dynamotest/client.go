@@ -44,7 +44,7 @@ func (db *DB) Items(tableName string) []map[string]types.AttributeValue {
 func (db *DB) Seed(tableName string, items ...map[string]types.AttributeValue) error {
 	db.mu.Lock()
 	defer db.mu.Unlock()
-	c := &call{DB: db, at: db.now(), consumed: make(consumption)}
+	c := &call{DB: db, at: db.now(), consumed: make(consumption), unlimited: true}
 	var writes []write
 	for _, given := range items {
 		w, err := putRequest{conditional: conditional{Table: &tableName}, Item: wireItemOf(given)}.prepare(c)

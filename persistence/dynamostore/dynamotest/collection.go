@@ -13,6 +13,7 @@ type collection struct {
 	ties  keySchema // of an index, whose keys several items may share: the table's keys, which break the tie
 	rows  *btree.BTreeG[row]
 	bytes int // the size of all items
+	heat  *heat
 }
 
 // row is an item where it stands.

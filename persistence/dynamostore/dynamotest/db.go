@@ -9,7 +9,8 @@ import (
 // DB is an embedded DynamoDB: a set of tables in memory, served over DynamoDB's own protocol. It is an http.Handler and an
 // http.RoundTripper. It is safe for concurrent use. Requests are applied one at a time, each as a whole.
 type DB struct {
-	now func() time.Time
+	now     func() time.Time
+	limited bool // by WithThroughputLimits
 
 	mu      sync.Mutex
 	tables  map[string]*table
@@ -86,6 +87,8 @@ type call struct {
 	*DB
 	at       time.Time
 	consumed consumption
+	// unlimited lets a call of the test itself through, whatever the limits.
+	unlimited bool
 }
 
 // operations makes an empty input for every operation served.

@@ -186,8 +186,8 @@ func (r getRequest) check(faults *constraints, prefix string) {
 	checkTableName(faults, r.Table, prefix)
 }
 
-// read is the item, and what the request selects of it.
-func (r getRequest) read(c *call) (found, selected item, err error) {
+// read is the item, and what the request selects of it; the size of the item decides the cost.
+func (r getRequest) read(c *call, cost func(bytes int) Capacity) (found, selected item, err error) {
 	p, err := r.placeholders(r.projectionParameter())
 	if err != nil {
 		return nil, nil, err
@@ -206,7 +206,12 @@ func (r getRequest) read(c *call) (found, selected item, err error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	found = t.get(key)
+	at := t.items.place(key)
+	if err := c.admit(t, nil, at, fetching); err != nil {
+		return nil, nil, err
+	}
+	found = t.items.get(at).item
+	c.take(t, nil, at, cost(found.size()))
 	return found, selection.of(found), nil
 }
 
@@ -221,11 +226,10 @@ func (in *getItemInput) apply(c *call) (any, error) {
 	if in.attributes, err = legacySelection(in.AttributesToGet); err != nil {
 		return nil, err
 	}
-	found, selected, err := in.read(c)
+	_, selected, err := in.read(c, in.ConsistentRead.capacity)
 	if err != nil {
 		return nil, err
 	}
-	c.consumed.add(*in.Table, in.ConsistentRead.capacity(found.size()))
 	return getItemOutput{Item: selected.wire(), ConsumedCapacity: c.consumed.reportOne(in.ReturnConsumedCapacity)}, nil
 }
 

@@ -189,11 +189,20 @@ func (run *reading) page(c *call, start wireItem) (any, error) {
 	if err != nil {
 		return nil, err
 	}
+	limits := c.limitsOf(run.table, run.index)
+	if err := c.admit(run.table, run.index, run.beginning(rest), fetching); err != nil {
+		return nil, err
+	}
 	var out readManyOutput
 	selected := []wireItem{}
+	shares := make(map[*partition]float64)
 	size := 0
 	for r := range run.from.within(rest, run.backwards) {
 		size += r.size
+		if limits != nil {
+			_, p := limits.at(run.asInTable(r.place))
+			shares[p] += float64(r.size)
+		}
 		out.ScannedCount++
 		found := run.whole(c, r.item)
 		if run.filter.holds(found) {
@@ -211,6 +220,9 @@ func (run *reading) page(c *call, start wireItem) (any, error) {
 	} else {
 		c.consumed.add(run.table.name, cost)
 	}
+	if limits != nil {
+		limits.share(run.beginning(rest), cost, shares)
+	}
 	out.ConsumedCapacity = c.consumed.reportOne(run.ReturnConsumedCapacity)
 	if run.Select != "COUNT" {
 		out.Items = &selected
@@ -223,9 +235,26 @@ func (run *reading) whole(c *call, entry item) item {
 	if !run.fetches {
 		return entry
 	}
-	found := run.table.get(run.table.keys.of(entry))
-	c.consumed.add(run.table.name, run.ConsistentRead.capacity(found.size()))
-	return found
+	at := run.table.items.place(entry)
+	found := run.table.items.get(at)
+	c.take(run.table, nil, at, run.ConsistentRead.capacity(found.size))
+	return found.item
+}
+
+// beginning is the first place that is read of the rest.
+func (run *reading) beginning(rest span) place {
+	if run.backwards {
+		return run.asInTable(rest.high)
+	}
+	return run.asInTable(rest.low)
+}
+
+// asInTable is the place of an entry as limits know it: a local index shares those of the table's partition key.
+func (run *reading) asInTable(p place) place {
+	if run.index == nil || !run.index.local {
+		return p
+	}
+	return place{p.partition, p.keys[:min(len(p.keys), len(run.table.keys.hashes()))], ahead}
 }
 
 // rest is what is left to read behind the starting key, which may be nil.

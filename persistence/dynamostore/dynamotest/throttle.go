@@ -26,7 +26,7 @@ func ThrottleFor(reasons ...string) Effect {
 	return Effect{name: "throttled", before: func(_ context.Context, x *exchange) {
 		given := reasons
 		if len(given) == 0 {
-			given = []string{"Table" + direction(x.logged.Operation) + "KeyRangeThroughputExceeded"}
+			given = []string{"Table" + string(directionOf(x.logged.Operation)) + "KeyRangeThroughputExceeded"}
 		}
 		var told []throttlingReason
 		for _, reason := range given {
@@ -36,12 +36,11 @@ func ThrottleFor(reasons ...string) Effect {
 	}}
 }
 
-// direction is whether an operation reads or writes, as reasons spell it.
-func direction(operation string) string {
+func directionOf(operation string) direction {
 	if strings.Contains(operation, "Get") || operation == "Query" || operation == "Scan" {
-		return "Read"
+		return fetching
 	}
-	return "Write"
+	return writing
 }
 
 // isProvisioned reports whether the capacity of the request's first table is provisioned.

@@ -88,7 +88,7 @@ func (in *transactWriteInput) replay(c *call) (any, error) {
 		if t, ok := c.tables[i.table]; ok {
 			size = t.items.get(i.place).size
 		}
-		c.consumed.add(i.table, strong.capacity(size).times(2))
+		c.consumed.add(i.table, transactional(size))
 	}
 	return transactOutput{ConsumedCapacity: c.consumed.reportTransaction(in.ReturnConsumedCapacity)}, nil
 }

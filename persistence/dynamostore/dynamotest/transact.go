@@ -139,15 +139,13 @@ func (in *transactWriteInput) apply(c *call) (any, error) {
 		if reasons[i].stops() {
 			continue
 		}
-		old := w.table.get(w.key)
-		after, err := w.outcome(old)
+		ch, err := w.settle(c, 2)
 		if err != nil {
 			reasons[i] = reasonFor(err)
-			after = old
+			continue
 		}
-		changes[i] = change{w, old, after}
-		total += max(after.size(), w.key.size())
-		w.charge(c.consumed, old, after, 2)
+		changes[i] = ch
+		total += max(ch.after.size(), w.key.size())
 	}
 	if err := cancellation(reasons); err != nil {
 		return nil, err
@@ -266,17 +264,16 @@ func (in *transactGetInput) apply(c *call) (any, error) {
 	responses := make([]itemResponse, len(in.Items))
 	reasons := make([]cancellationReason, len(in.Items))
 	for i, a := range in.Items {
-		found, selected, err := a.Get.read(c)
+		_, selected, err := a.Get.read(c, transactional)
 		reasons[i] = noReason
 		if err != nil {
-			if _, ofItem := errors.AsType[keyError](err); !ofItem {
+			if _, ofItem := errors.AsType[keyError](err); !ofItem && !isThrottled(err) {
 				return nil, err
 			}
 			reasons[i] = reasonFor(err)
 			continue
 		}
 		responses[i] = itemResponse{selected.wire()}
-		c.consumed.add(*a.Get.Table, strong.capacity(found.size()).times(2))
 	}
 	if err := cancellation(reasons); err != nil {
 		return nil, err

@@ -32,12 +32,29 @@ func (w write) outcome(old item) (item, error) {
 	return after, nil
 }
 
-// charge books the write's cost, also if it failed.
-func (w write) charge(consumed consumption, old, after item, factor float64) {
-	consumed.add(w.table.name, writeCapacity(old, after).times(factor))
-	for _, x := range w.table.indexes {
-		cost := indexCapacity(slices.Concat(x.keys, w.table.keys), x.entry(old), x.entry(after))
-		consumed.addIndex(w.table.name, x, cost.times(factor))
+// charge books the change's cost, also if it is not to be.
+func (ch change) charge(c *call, factor float64) {
+	at := ch.table.items.place(ch.key)
+	c.take(ch.table, nil, at, writeCapacity(ch.old, ch.after).times(factor))
+	for _, x := range ch.table.indexes {
+		before, after := x.entry(ch.old), x.entry(ch.after)
+		cost := indexCapacity(slices.Concat(x.keys, ch.table.keys), before, after)
+		if cost != (Capacity{}) {
+			c.take(ch.table, x, ch.placeIn(x), cost.times(factor))
+		}
+	}
+}
+
+// placeIn is where the change changes an index, which for a local one is where it changes the table.
+func (ch change) placeIn(x *index) place {
+	entry := x.entry(ch.after)
+	switch {
+	case x.local:
+		return ch.table.items.place(ch.key)
+	case entry == nil:
+		return x.place(x.entry(ch.old))
+	default:
+		return x.place(entry)
 	}
 }
 
@@ -47,19 +64,32 @@ type change struct {
 	old, after item
 }
 
-// settle finds the write's outcome, and books its cost.
-func (w write) settle(c *call) (change, error) {
-	old := w.table.get(w.key)
+// settle finds the write's outcome within the limits, and books its cost, which factor multiplies.
+func (w write) settle(c *call, factor float64) (change, error) {
+	at := w.table.items.place(w.key)
+	if err := c.admit(w.table, nil, at, writing); err != nil {
+		return change{}, err
+	}
+	old := w.table.items.get(at).item
 	after, err := w.outcome(old)
 	if err != nil {
 		// Only a failed condition gets far enough in DynamoDB to cost something.
 		if e := asAPIError(err); e.code() == "ConditionalCheckFailedException" {
-			w.charge(c.consumed, old, old, 1)
+			change{w, old, old}.charge(c, factor)
 		}
 		return change{}, err
 	}
-	w.charge(c.consumed, old, after, 1)
-	return change{w, old, after}, nil
+	ch := change{w, old, after}
+	for _, x := range w.table.indexes {
+		if x.local || (indexCapacity(nil, x.entry(old), x.entry(after)) == Capacity{}) {
+			continue
+		}
+		if err := c.admit(w.table, x, ch.placeIn(x), writing); err != nil {
+			return change{}, err
+		}
+	}
+	ch.charge(c, factor)
+	return ch, nil
 }
 
 // store is where all changes of items go.
@@ -74,7 +104,7 @@ func (c *call) carryOut(writes []write) ([]change, error) {
 	changes := make([]change, len(writes))
 	for i, w := range writes {
 		var err error
-		if changes[i], err = w.settle(c); err != nil {
+		if changes[i], err = w.settle(c, 1); err != nil {
 			return nil, err
 		}
 	}
