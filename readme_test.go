@@ -337,7 +337,7 @@ func TestTheTablesOfBothReadmesAreComplete(t *testing.T) {
 	declarations := map[string]*regexp.Regexp{
 		"idempotent/errors.go":              regexp.MustCompile(`(?m)^type (\w+) struct`),
 		"idempotent/permanent.go":           regexp.MustCompile(`(?m)^type (\w+Error) struct`),
-		"idempotent/observe.go":             regexp.MustCompile(`EventKind = "([^"]+)"`),
+		"idempotent/event.go":               regexp.MustCompile(`EventKind = "([^"]+)"`),
 		"persistence/dynamostore/config.go": regexp.MustCompile(`(?m)^\t\w+: +"(\w+)",$`), // attributes
 	}
 	for name, declaration := range declarations {

@@ -24,19 +24,19 @@ type acquisition struct {
 
 func (a acquisition) reportWait(ctx context.Context, g *Guard) {
 	if a.waited > 0 {
-		g.report(ctx, Event{Kind: Waited, Key: a.record.Key, Attempt: a.record.Attempt, Elapsed: a.waited})
+		g.report(ctx, Event{Kind: EventWaited, Key: a.record.Key, Attempt: a.record.Attempt, Elapsed: a.waited})
 	}
 }
 
 // acquire claims the record until it is the caller's, or finished, or the caller
 // has waited long enough. What comes back without an error is either owned or a
 // finished record of the same payload.
-func (g *Guard) acquire(ctx context.Context, c *persistence.Claim) (acquisition, error) {
+func (g *Guard) acquire(ctx context.Context, b budget, c *persistence.Claim) (acquisition, error) {
 	for wait := g.newWait(ctx); ; {
-		if err := g.date(ctx, c); err != nil {
+		if err := g.date(ctx, b, c); err != nil {
 			return acquisition{}, err
 		}
-		record, err := g.meet(ctx, *c, wait.polling())
+		record, err := g.meet(ctx, b, *c, wait.polling())
 		if err != nil {
 			// A call that has seen a run under way never runs beside it.
 			return acquisition{failsOpen: !wait.polling() && g.failsOpen(ctx, err)}, err
@@ -57,41 +57,30 @@ func (g *Guard) acquire(ctx context.Context, c *persistence.Claim) (acquisition,
 }
 
 // date reads the clock, once, and fixes lease and expiry by it.
-func (g *Guard) date(ctx context.Context, c *persistence.Claim) error {
-	if err := ctx.Err(); err != nil {
-		return &NotStartedError{Key: c.Key, Err: err}
+func (g *Guard) date(ctx context.Context, b budget, c *persistence.Claim) error {
+	if err := b.late(ctx, c.Key); err != nil {
+		return err
 	}
-	now := wallClock()
-	end := now.Add(g.config.Lease)
-	if deadline, ok := ctx.Deadline(); ok {
-		if !deadline.After(now) {
-			return &NotStartedError{Key: c.Key, Err: context.DeadlineExceeded}
-		}
-		end = deadline.Add(g.config.ClockSkew)
-	}
-	if least := now.Add(g.config.MinLease); end.Before(least) {
-		end = least
-	}
-	c.Now = now
-	c.ExpiresAt = g.expiry(now)
-	c.LeaseUntil = earlier(ceil(end, time.Millisecond), c.ExpiresAt)
+	c.Now = wallClock()
+	c.ExpiresAt = g.expiry(c.Now)
+	c.LeaseUntil = earlier(g.leaseEnd(c.Now, b), c.ExpiresAt)
 	return nil
 }
 
 // meet finds out who holds the record, by claiming it or, where that may save a
 // write, by looking first. A look that fails decides nothing: the claim does.
-func (g *Guard) meet(ctx context.Context, c persistence.Claim, polling bool) (persistence.Record, error) {
-	asking, cancel := g.asking(ctx, ctx)
+func (g *Guard) meet(ctx context.Context, b budget, c persistence.Claim, polling bool) (persistence.Record, error) {
+	asking, cancel := b.asking(ctx)
 	defer cancel()
 	if g.reader != nil && (g.config.ReadFirst || polling) {
-		record, settled := g.look(asking, c)
+		record, settled := g.look(asking, b, c)
 		if settled || polling && record.LeaseLive(c.Now) {
 			return record, nil
 		}
 	}
 	record, err := g.store.Acquire(asking, c)
 	if err != nil {
-		return record, g.notAcquired(ctx, c, err)
+		return record, g.notAcquired(ctx, b, c, err)
 	}
 	return record, nil
 }
@@ -99,8 +88,10 @@ func (g *Guard) meet(ctx context.Context, c persistence.Claim, polling bool) (pe
 // look reads the record of a claim, and tells whether it is finished. What it finds is
 // empty where there is none, or where it can't be read. One that has expired may only
 // be what a cache remembers, and have been replaced since.
-func (g *Guard) look(ctx context.Context, c persistence.Claim) (record persistence.Record, finished bool) {
-	looking, cancel := g.asking(ctx, ctx) // half of the time, so that a claim has some left
+func (g *Guard) look(ctx context.Context, b budget, c persistence.Claim) (record persistence.Record, finished bool) {
+	asking, cancel := b.asking(ctx)
+	defer cancel()
+	looking, cancel := firstHalf(asking) // so that a claim has some time left
 	defer cancel()
 	record, found, err := g.reader.Read(looking, c.Key)
 	if cache, ok := g.reader.(persistence.Refresher); ok && err == nil && found && record.Expired(c.Now) {
@@ -116,29 +107,17 @@ func (g *Guard) look(ctx context.Context, c persistence.Claim) (record persisten
 // only the reply is lost, nobody but this caller knows the owner, and its own
 // retry would be locked out until the lease is over. Even a refusal may follow a
 // try that was applied.
-func (g *Guard) notAcquired(ctx context.Context, c persistence.Claim, err error) error {
+func (g *Guard) notAcquired(ctx context.Context, b budget, c persistence.Claim, err error) error {
 	failed := &StoreError{Op: "acquire", Key: c.Key, Retryable: persistence.Retryable(err), Err: err}
 	if g.config.OnStoreFault == FailClosed && !errors.Is(err, persistence.ErrInvalid) && !errors.Is(err, persistence.ErrUnreadable) {
-		giving, cancel := g.asking(context.WithoutCancel(ctx), ctx)
+		giving, cancel := b.asking(context.WithoutCancel(ctx))
 		defer cancel()
 		giving, cancel = context.WithTimeout(giving, giveUpTimeout)
 		defer cancel()
 		_ = g.store.Release(giving, c.Fresh().Lease()) // most likely there is nothing to release
 	}
-	g.report(ctx, Event{Kind: StoreFailed, Key: c.Key, Err: failed})
+	g.report(ctx, Event{Kind: EventStoreFailed, Key: c.Key, Err: failed})
 	return failed
-}
-
-// asking is the context of a request to the store that comes before the function.
-// While the call has a deadline ahead, the store gets no more than half of the time
-// until then: the rest is for running, or for saying that the store has failed.
-func (g *Guard) asking(parent, call context.Context) (context.Context, context.CancelFunc) {
-	now := wallClock()
-	limit := now.Add(g.config.StoreTimeout)
-	if deadline, ok := call.Deadline(); ok && deadline.After(now) {
-		limit = earlier(limit, now.Add(deadline.Sub(now)/2))
-	}
-	return context.WithDeadline(parent, limit)
 }
 
 // failsOpen tells whether the function may run although its record could not be

@@ -2,6 +2,7 @@ package idempotent
 
 import (
 	"context"
+	"crypto/rand"
 
 	"github.com/ikkai-go/idempotency/persistence"
 )
@@ -11,30 +12,65 @@ type Call struct {
 	// Operation is the guard's.
 	Operation string
 	// Key is the record's key: the same in every try of one request, and so the
-	// idempotency key to hand to downstream services.
+	// idempotency key to hand to downstream services ([DownstreamKey]).
 	Key string
 	// Attempt counts the acquisitions of the record, from 1: it is 2 where the run
-	// before died. A run that fails removes the record, and the count with it.
-	// Never make a downstream key of it.
+	// before died. A run that fails removes the record, and the count with it. It is 0
+	// where nothing is recorded. Never make a downstream key of it.
 	Attempt int
+	// Unrecorded says that the function runs without a record: the store could not be
+	// reached and the guard fails open, or the guards are switched off. Nothing but the
+	// key that is handed on then keeps the request from being carried out twice.
+	Unrecorded bool
 }
+
+// Token is the call's key in at most 36 characters, for services that limit the length
+// of an idempotency key: 32 hexadecimal digits, the same in every try of the request.
+func (c Call) Token() string { return token(c.Key) }
 
 type callKey struct{}
 
-// calling is a call as its context knows it. One without a key runs unprotected.
+// calling is a call as its context knows it.
 type calling struct {
 	Call
 	journal *journal // nil where the guard declares no steps
+	random  string   // in place of a key that is not known
 }
 
-// CallFrom returns the guarded call that ctx belongs to. There is none outside
-// of one, and none where the function runs unprotected.
+// CallFrom returns the guarded call that ctx belongs to, also where it runs without a
+// record ([Call.Unrecorded]). There is none outside of a guarded call, and none where
+// the request has no key ([RunUnprotected]).
 func CallFrom(ctx context.Context) (Call, bool) {
 	c, ok := ctx.Value(callKey{}).(*calling)
 	if !ok || c.Key == "" {
 		return Call{}, false
 	}
 	return c.Call, true
+}
+
+// DownstreamKey returns the idempotency key to hand to the services that the guarded
+// function calls: in a step its token ([StepCall]), otherwise the call's key. It is the
+// same in every try of a request, and another one for every other request, also where
+// the function runs without a record.
+//
+// It is never empty, so that no provider takes a call for one without a key. Where the
+// request has none, and outside of a guarded call, it is a random text: one call's own,
+// and a new one every time where there is no call.
+//
+// A key may have up to 2 KB. [Call.Token] has 32 characters.
+func DownstreamKey(ctx context.Context) string {
+	if s, ok := StepFrom(ctx); ok {
+		return s.Token
+	}
+	c, ok := ctx.Value(callKey{}).(*calling)
+	switch {
+	case !ok:
+		return rand.Text()
+	case c.Key != "":
+		return c.Key
+	default:
+		return c.random
+	}
 }
 
 // journalFrom returns the journal of the call that ctx belongs to; nil where there is
@@ -46,17 +82,25 @@ func journalFrom(ctx context.Context) *journal {
 	return nil
 }
 
-// withCall returns the context of the guarded function, in which it may enlist writes
-// if the store can commit them.
-func (g *Guard) withCall(ctx context.Context, c *calling) (context.Context, *persistence.Enlistment) {
-	if c.journal != nil {
-		c.journal.call = c
+// newCalling returns a call as its context will know it.
+func (g *Guard) newCalling(key string, attempt int, j *journal) *calling {
+	c := &calling{Call: Call{Operation: g.config.Operation, Key: key, Attempt: attempt}, journal: j}
+	if key == "" {
+		c.random = rand.Text()
 	}
-	_, within := ctx.Value(callKey{}).(*calling)
-	if within || c.Key != "" || c.journal != nil {
-		ctx = context.WithValue(ctx, callKey{}, c)
+	if j != nil {
+		j.call = c
 	}
-	return g.enlisting(withoutObserver(ctx))
+	return c
+}
+
+// within returns the context of what happens in a call: its function, and the writes
+// that it has enlisted.
+func (c *calling) within(ctx context.Context) context.Context {
+	if !startBy(ctx).IsZero() {
+		ctx = context.WithValue(ctx, startByKey{}, nil)
+	}
+	return context.WithValue(withoutObserver(ctx), callKey{}, c)
 }
 
 // enlisting returns a context in which writes are enlisted with the enlistment that

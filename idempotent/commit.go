@@ -32,18 +32,24 @@ func (g *Guard) outcome(status persistence.Status, e effect, now time.Time) pers
 }
 
 // notCompleted is the error of a function that has run, and whose record may not say so.
-func notCompleted(key string, result []byte, err error) error {
+func notCompleted(key string, result []byte, err error) *StoreError {
 	return &StoreError{Op: "complete", Key: key, Executed: true, Result: result, Retryable: persistence.Retryable(err), Err: err}
 }
 
 // uncommitted is the error of a function whose writes are known not to have been
-// carried out: the write's own where one was refused.
-func uncommitted(key string, err error) error {
+// carried out: the write's own where one was refused. Done says what is known to have
+// happened besides.
+func uncommitted(key string, err error, done Done) error {
 	if refused, ok := errors.AsType[*persistence.RefusedError](err); ok {
 		return refused.Err
 	}
 	if fault, ok := errors.AsType[*persistence.Fault](err); ok {
-		return &StoreError{Op: "complete", Key: key, Retryable: fault.Retryable, Err: err}
+		failed := &StoreError{Op: "complete", Key: key, Retryable: fault.Retryable, Err: err}
+		failed.told = Verdict{Done: done, Retry: fault.Retryable, Code: CodeNotStored}
+		if fault.Retryable {
+			failed.told.After = askAgain
+		}
+		return failed
 	}
 	return err
 }

@@ -21,14 +21,18 @@ type Config struct {
 	// are those of [idempotency.CheckOperation].
 	Operation string
 
-	// Key selects from the payload what identifies a request. Defaults to the
-	// whole payload, which is right only where nothing in it differs between
-	// tries: not for the events of API Gateway or SQS. [Do] does not use it.
+	// Key selects from the payload what identifies a request. Required for
+	// [Guard.Handler] and [Func]; [idempotency.WholePayload] is right only where nothing
+	// in the payload differs between tries, so not for the events of API Gateway or SQS.
+	// [Each] and package httpguard make their own keys and refuse a guard that has one.
+	// With package eventguard nil means the source's own ID of each record. [Do] takes a
+	// key that its caller has made, the same that this selects.
 	Key *idempotency.Expression
 
 	// Fingerprint selects what must not differ between the tries of one key,
 	// such as the amount. Defaults to nothing. A payload in which it is missing
-	// is refused. [Do] does not use it.
+	// is refused. [Do] has no payload to compare and refuses a guard that has one: use
+	// [DoAs].
 	Fingerprint *idempotency.Expression
 
 	// Dialect, if set, is how another toolkit recognises requests. It takes the place
@@ -66,10 +70,18 @@ type Config struct {
 	// Defaults to 24 hours, and is at least a second.
 	TTL time.Duration
 
-	// Lease is how long a run may take where the context has no deadline.
-	// Defaults to 15 minutes, Lambda's longest timeout, or to TTL where that is
-	// shorter.
+	// Lease is for how long a run that has died locks its key. A run that is alive may
+	// take as long as its context has time: it renews its lease by a conditional write
+	// whenever half of it is over, and a checkpoint of a step renews it for free. Its
+	// context ends with the lease that the store has confirmed last, less ClockSkew, so
+	// also where the table can't be reached for that long; a longer Lease is the way out.
+	// Runs shorter than half a lease cost nothing more. Defaults to a minute, or to TTL
+	// where that is shorter; see Renewal for leases that are not renewed.
 	Lease time.Duration
+
+	// Renewal says whether leases are renewed. Defaults to RenewLeases where the store is
+	// a [persistence.Renewer], and to LeaseWholeRuns where it is not.
+	Renewal Renewal
 
 	// MinLease keeps others out for at least so long after a run has started,
 	// also where the context's deadline comes sooner. Defaults to none: after
@@ -100,11 +112,24 @@ type Config struct {
 	// FailClosed.
 	OnStoreFault StoreFault
 
+	// Reserve is how much of the time until the context's deadline is kept for recording
+	// the outcome and answering: the function's context ends that much earlier, and no
+	// function is started later. Lambda kills a function at its deadline, and what is not
+	// recorded by then runs again. Never more than half of the time that a call has.
+	// Defaults to a second, or to a tenth of that time where it is shorter.
+	Reserve time.Duration
+
 	// StoreTimeout bounds each call of the store, all its retries included: to
 	// acquire a record, which also takes no more than half of the time until the
 	// context's deadline, and to settle it after the function has run, which does
-	// not depend on the function's context. Defaults to 5 seconds.
+	// not depend on the function's context but ends a moment before the deadline (a
+	// fifth of the Reserve), so that the caller still hears what is known. Defaults to
+	// 5 seconds.
 	StoreTimeout time.Duration
+
+	// Tenants says whose records they are where Lambda isolates tenants (its tenant
+	// isolation mode). Defaults to SeparateRecords.
+	Tenants Tenants
 
 	// Observe, if set, is called for every [Event], on the goroutine of the call, or
 	// of the step.
@@ -115,8 +140,9 @@ type Config struct {
 	OnReplay func(context.Context, Replay) ([]byte, error)
 
 	// Logger gets the events too: what needs attention as warnings and errors,
-	// the rest for debugging; never a payload or a result. Defaults to
-	// [slog.Default].
+	// the rest for debugging; never a payload or a result. Filters go by the attributes
+	// "event" ([EventKind]) and "code" ([Code]), not by the message. Defaults to
+	// [slog.Default] as it is when something is logged.
 	Logger *slog.Logger
 }
 
@@ -143,6 +169,31 @@ const (
 	OnlyLock
 )
 
+// Renewal says whether the leases of long runs are renewed.
+type Renewal int
+
+const (
+	// RenewLeases gives a run a short lease, and renews it for as long as the run lives.
+	RenewLeases Renewal = iota
+	// LeaseWholeRuns gives a run one lease that lasts until its context's deadline, or for
+	// Config.Lease where there is none, which then defaults to 15 minutes, Lambda's longest
+	// timeout. A run that has died locks its key for all of that time.
+	LeaseWholeRuns
+)
+
+// Tenants says how requests of different tenants are told apart.
+type Tenants int
+
+const (
+	// SeparateRecords makes the tenant that Lambda has in its context
+	// (lambdacontext.LambdaContext.TenantID) a part of every key, so that no tenant gets
+	// another one's answer: see [idempotency.TenantKey].
+	SeparateRecords Tenants = iota
+	// ShareRecords leaves the tenant out. The same key is then the same request, whoever
+	// sends it.
+	ShareRecords
+)
+
 // StoreFault says what to do where the store can't be reached.
 type StoreFault int
 
@@ -158,6 +209,8 @@ const (
 
 // ConfigError is one fault of a [Config]; [New] joins all it finds.
 type ConfigError struct {
+	origin
+
 	// Field of the Config; or of the [Batch], with its name: "Batch.ID".
 	Field   string
 	Problem string
@@ -183,23 +236,20 @@ var ErrConfig = errors.New("idempotent: invalid configuration")
 
 const (
 	defaultTTL          = 24 * time.Hour
-	defaultLease        = 15 * time.Minute
+	defaultLease        = time.Minute
 	defaultClockSkew    = time.Second
 	defaultStoreTimeout = 5 * time.Second
 )
 
-// wholePayload is the key of a Config that names none.
-var wholePayload = idempotency.MustJMESPath("@")
-
-func (c Config) withDefaults() Config {
-	if c.Key == nil {
-		c.Key = wholePayload
-	}
+func (c Config) withDefaults(renews bool) Config {
 	if c.TTL == 0 {
 		c.TTL = defaultTTL
 	}
 	if c.Lease == 0 {
-		c.Lease = defaultLease
+		c.Lease = longestRun
+		if renews {
+			c.Lease = defaultLease
+		}
 		if c.TTL >= time.Second {
 			c.Lease = min(c.Lease, c.TTL)
 		}
@@ -209,9 +259,6 @@ func (c Config) withDefaults() Config {
 	}
 	if c.StoreTimeout == 0 {
 		c.StoreTimeout = defaultStoreTimeout
-	}
-	if c.Logger == nil {
-		c.Logger = slog.Default()
 	}
 	return c
 }
@@ -225,7 +272,7 @@ func (c Config) check(store persistence.Store) error {
 	if err := idempotency.CheckOperation(c.Operation); err != nil {
 		faults = append(faults, &ConfigError{Field: "Operation", Problem: err.Error(), Err: err})
 	}
-	if c.Dialect != nil && (c.Key != wholePayload || c.Fingerprint != nil) {
+	if c.Dialect != nil && (c.Key != nil || c.Fingerprint != nil) {
 		fault("Dialect", "excludes Key and Fingerprint: it has its own")
 	}
 	if c.Dialect != nil && isNil(c.Dialect) {
@@ -247,8 +294,17 @@ func (c Config) check(store persistence.Store) error {
 	if c.Wait < 0 {
 		fault("Wait", "is %v, and must not be negative", c.Wait)
 	}
+	if c.Reserve < 0 {
+		fault("Reserve", "is %v, and must not be negative", c.Reserve)
+	}
 	if c.StoreTimeout < 0 {
 		fault("StoreTimeout", "is %v, and must not be negative", c.StoreTimeout)
+	}
+	if c.Renewal != RenewLeases && c.Renewal != LeaseWholeRuns {
+		fault("Renewal", "is %d, which is no Renewal", c.Renewal)
+	}
+	if c.Tenants != SeparateRecords && c.Tenants != ShareRecords {
+		fault("Tenants", "is %d, which is no Tenants", c.Tenants)
 	}
 	if c.OnMissingKey != RefuseMissing && c.OnMissingKey != RunUnprotected {
 		fault("OnMissingKey", "is %d, which is no MissingKey", c.OnMissingKey)

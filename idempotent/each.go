@@ -101,6 +101,8 @@ func (e *ItemError) Unwrap() error { return e.Err }
 // of a guarded function, so that the failure of one item, however permanent, never is
 // that of a call around the whole batch.
 type UnfinishedError struct {
+	origin
+
 	Batch    string // its name
 	Progress Progress
 	// Err is why no more items were started: a *NotStartedError where there was no
@@ -162,7 +164,7 @@ func (e *ItemPanic) Unwrap() error {
 // a day unless it says otherwise, after which the item would run again.
 //
 // If the guard has a Fingerprint, it sees the item's JSON form: an item that has
-// changed since it was run fails with *MismatchError. The guard's Key is not used.
+// changed since it was run fails with *MismatchError. A guard with a Key is refused.
 //
 // The error is nil if every item has succeeded or failed for good: those that did are
 // in the report only, because another start could do nothing about them. It is an
@@ -220,6 +222,9 @@ func (b Batch[Item]) check(g *Guard, items []Item, fn func(context.Context, Item
 	}
 	if g == nil {
 		fault("Batch", "has no guard")
+	}
+	if g != nil && (g.config.Key != nil || g.config.Dialect != nil) {
+		fault("Batch", "has a guard with a Key, and an item's key is made of Batch.Name and its ID")
 	}
 	if fn == nil {
 		fault("Batch", "has no function")
@@ -420,13 +425,13 @@ func (a *itemCall) outcome() itemOutcome {
 	switch {
 	case !a.returned:
 		return itemPending
-	case kind == Replayed && (a.err == nil || errors.Is(a.err, ErrResultNotStored)):
+	case kind == EventReplayed && (a.err == nil || errors.Is(a.err, ErrResultNotStored)):
 		return itemReplayed
 	case a.err == nil:
 		return itemDone
-	case (kind == Executed || kind == Replayed) && errors.Is(a.err, ErrPermanent):
+	case (kind == EventExecuted || kind == EventReplayed) && errors.Is(a.err, ErrPermanent):
 		return itemPermanent
-	case kind == InProgress:
+	case kind == EventInProgress:
 		return itemHeld
 	case !a.ran && errors.Is(a.err, ErrNotStarted):
 		return itemPending
@@ -439,7 +444,7 @@ func (a *itemCall) outcome() itemOutcome {
 // was this item's record that it could do nothing with.
 func (a *itemCall) storeFault() error {
 	switch {
-	case a.event.Kind != StoreFailed && a.event.Kind != NotStored:
+	case a.event.Kind != EventStoreFailed && a.event.Kind != EventNotStored:
 		return nil
 	case errors.Is(a.event.Err, persistence.ErrUnreadable),
 		errors.Is(a.event.Err, persistence.ErrInvalid),

@@ -35,14 +35,14 @@ func TestABatchMayBeKilledAtAnyRequest(t *testing.T) {
 				p.batch.Name = fmt.Sprintf("killed after %d requests, the last one applied: %t", requests, applied)
 				p.batch.Concurrency = concurrency
 				dying := &killable{Store: store, left: requests, applied: applied}
-				_, err := p.start(within(t, time.Minute), newTestGuard(t, dying, idempotent.Config{}), dying.killed)
+				_, err := p.start(within(t, time.Minute), newKeylessGuard(t, dying, idempotent.Config{}), dying.killed)
 				if dying.killed() && !errors.Is(err, idempotent.ErrUnfinished) && dying.finished < items {
 					t.Errorf("%s: %v", p.batch.Name, err)
 				}
 				finished := dying.finished
 				time.Sleep(2 * time.Minute) // virtual: until the leases end
 
-				guard := newTestGuard(t, &killable{Store: store, left: -1}, idempotent.Config{})
+				guard := newKeylessGuard(t, &killable{Store: store, left: -1}, idempotent.Config{})
 				report, err := p.start(within(t, time.Minute), guard, alive)
 				if err != nil || report.Replayed != finished || report.Done != items-finished {
 					t.Errorf("%s: then %+v, %v, want %d replayed", p.batch.Name, report.Progress, err, finished)
@@ -60,7 +60,7 @@ func TestConcurrencyBeyondTheItemsRunsAllAtOnce(t *testing.T) {
 	inVirtualTime(t, func(t *testing.T, store persistence.Store) {
 		p := newPayroll(t, 3, time.Second)
 		p.batch.Concurrency = math.MaxInt
-		report, err := p.start(within(t, time.Minute), newTestGuard(t, store, idempotent.Config{}), alive)
+		report, err := p.start(within(t, time.Minute), newKeylessGuard(t, store, idempotent.Config{}), alive)
 		if err != nil || report.Done != 3 || report.Elapsed >= 2*time.Second {
 			t.Errorf("%+v, %v", report.Progress, err)
 		}
@@ -75,7 +75,7 @@ func TestTwoStartsAtOnceShareTheWork(t *testing.T) {
 		var reports [2]idempotent.BatchReport[employee]
 		var errs [2]error
 		for i, pause := range []time.Duration{70 * time.Millisecond, 110 * time.Millisecond} {
-			guard := newTestGuard(t, &killable{Store: store, left: -1}, idempotent.Config{})
+			guard := newKeylessGuard(t, &killable{Store: store, left: -1}, idempotent.Config{})
 			starts.Go(func() {
 				reports[i], errs[i] = idempotent.Each(within(t, time.Minute), guard, p.batch, p.staff, func(ctx context.Context, e employee) error {
 					time.Sleep(pause) // virtual
@@ -96,7 +96,7 @@ func TestTwoStartsAtOnceShareTheWork(t *testing.T) {
 				t.Errorf("start %d: %+v, %d left, %v", i, report.Progress, len(report.Left), errs[i])
 			}
 		}
-		report, err := p.start(within(t, time.Minute), newTestGuard(t, another{store}, idempotent.Config{}), alive)
+		report, err := p.start(within(t, time.Minute), newKeylessGuard(t, another{store}, idempotent.Config{}), alive)
 		if err != nil || report.Replayed != 40 {
 			t.Errorf("afterwards: %+v, %v", report.Progress, err)
 		}
@@ -124,7 +124,7 @@ func TestNoItemIsStartedTooLate(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				guard := newTestGuard(t, slow{persistence.NewMemory(), test.acquiring}, idempotent.Config{})
+				guard := newKeylessGuard(t, slow{persistence.NewMemory(), test.acquiring}, idempotent.Config{})
 				p := newPayroll(t, 20, test.takes)
 				p.batch.Concurrency, p.batch.StopBefore = test.concurrency, test.stopBefore
 				began := time.Now()
@@ -165,7 +165,7 @@ func TestNoItemIsStartedTooLate(t *testing.T) {
 
 func TestACancelledBatchWaitsForWhatIsUnderWay(t *testing.T) {
 	inVirtualTime(t, func(t *testing.T, store persistence.Store) {
-		guard := newTestGuard(t, store, idempotent.Config{})
+		guard := newKeylessGuard(t, store, idempotent.Config{})
 		p := newPayroll(t, 10, 100*time.Millisecond)
 		p.batch.Concurrency = 2
 		ctx, cancel := context.WithCancel(t.Context())
@@ -189,7 +189,7 @@ func TestACancelledBatchWaitsForWhatIsUnderWay(t *testing.T) {
 
 func TestProgressComesAfterEachItemAndNeverGoesBack(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		guard := newTestGuard(t, persistence.NewMemory(), idempotent.Config{})
+		guard := newKeylessGuard(t, persistence.NewMemory(), idempotent.Config{})
 		p := newPayroll(t, 60, 0)
 		var seen []idempotent.Progress // without a lock: one call at a time, on this goroutine
 		p.batch.Progress = func(now idempotent.Progress) { seen = append(seen, now) }
@@ -230,7 +230,7 @@ func TestRequestsOfABatch(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				db, store := newDynamo(t)
-				guard := newTestGuard(t, store, test.config)
+				guard := newKeylessGuard(t, store, test.config)
 				p := newPayroll(t, items, time.Millisecond)
 				for _, want := range []map[string]int{test.first, test.restart} {
 					db.ResetLog()
@@ -252,7 +252,7 @@ func TestRequestsOfABatch(t *testing.T) {
 func TestNoMoreItemsRunAtOnceThanSaid(t *testing.T) {
 	for concurrency, want := range map[int]int{0: 8, 1: 1, 3: 3, 100: 30} {
 		synctest.Test(t, func(t *testing.T) {
-			guard := newTestGuard(t, persistence.NewMemory(), idempotent.Config{})
+			guard := newKeylessGuard(t, persistence.NewMemory(), idempotent.Config{})
 			p := newPayroll(t, 30, time.Second)
 			p.batch.Concurrency = concurrency
 			if _, err := p.start(t.Context(), guard, alive); err != nil || p.most != want {
@@ -292,7 +292,7 @@ func TestItemsThatFail(t *testing.T) {
 					}
 					return nil
 				}}
-				guard := newTestGuard(t, store, idempotent.Config{})
+				guard := newKeylessGuard(t, store, idempotent.Config{})
 				fn := func(ctx context.Context, e employee) error {
 					if e.Number != "e-1" {
 						return p.pay(ctx, e, alive)
@@ -395,7 +395,7 @@ func TestAStoreThatIsDownStopsTheBatch(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				guard := newTestGuard(t, &faulty{Store: persistence.NewMemory(), fault: test.fault}, test.config)
+				guard := newKeylessGuard(t, &faulty{Store: persistence.NewMemory(), fault: test.fault}, test.config)
 				p := newPayroll(t, items, time.Millisecond)
 				p.batch.Concurrency = concurrency
 				report, err := idempotent.Each(within(t, time.Minute), guard, p.batch, p.staff, func(ctx context.Context, e employee) error {
@@ -447,7 +447,7 @@ func TestAPanicGoesOnWhenTheOthersAreSettled(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			inVirtualTime(t, func(t *testing.T, store persistence.Store) {
-				guard := newTestGuard(t, store, idempotent.Config{})
+				guard := newKeylessGuard(t, store, idempotent.Config{})
 				p := newPayroll(t, 5, time.Second)
 				p.batch.Concurrency = 3
 				if test.progress != nil {
@@ -495,7 +495,7 @@ func TestAPanicGoesOnWhenTheOthersAreSettled(t *testing.T) {
 }
 
 func TestABadBatchIsRefusedBeforeAnythingRuns(t *testing.T) {
-	guard := newTestGuard(t, persistence.NewMemory(), idempotent.Config{})
+	guard := newKeylessGuard(t, persistence.NewMemory(), idempotent.Config{})
 	pay := func(context.Context, string) error { t.Error("ran"); return nil }
 	self := func(id string) string { return id }
 	good := idempotent.Batch[string]{Name: "2026-11", ID: self}
@@ -536,7 +536,7 @@ func TestABadBatchIsRefusedBeforeAnythingRuns(t *testing.T) {
 }
 
 func TestNoTwoItemsShareAKey(t *testing.T) {
-	guard := newTestGuard(t, persistence.NewMemory(), idempotent.Config{})
+	guard := newKeylessGuard(t, persistence.NewMemory(), idempotent.Config{})
 	keys := make(map[string]string)
 	for _, pair := range [][2]string{
 		{"a", "bc"}, {"ab", "c"}, {`a","b`, "c"}, {"a", `b","c`}, {`a\`, `"b`}, {"a", "b c"}, {"a b", "c"},
@@ -561,7 +561,7 @@ func TestNoTwoItemsShareAKey(t *testing.T) {
 }
 
 func TestAnItemThatHasChangedIsRefused(t *testing.T) {
-	guard := newTestGuard(t, persistence.NewMemory(), idempotent.Config{Fingerprint: idempotency.MustJMESPath("salary")})
+	guard := newKeylessGuard(t, persistence.NewMemory(), idempotent.Config{Fingerprint: idempotency.MustJMESPath("salary")})
 	p := newPayroll(t, 3, 0)
 	if _, err := p.start(t.Context(), guard, alive); err != nil {
 		t.Fatal(err)
@@ -585,7 +585,7 @@ func TestAnItemThatHasChangedIsRefused(t *testing.T) {
 }
 
 func TestAnItemIsDoneWhoseResultWasNotStored(t *testing.T) {
-	guard := newTestGuard(t, persistence.NewMemory(), idempotent.Config{})
+	guard := newKeylessGuard(t, persistence.NewMemory(), idempotent.Config{})
 	p := newPayroll(t, 1, 0)
 	key := `["2026-11","e-0"]`
 	_, err := idempotent.Do(t.Context(), guard, key, func(context.Context) (json.RawMessage, error) { return json.RawMessage("no JSON"), nil })
@@ -605,7 +605,7 @@ func TestAReplayThatHadToWaitIsNoSlowItem(t *testing.T) {
 	inVirtualTime(t, func(t *testing.T, store persistence.Store) {
 		first, all := newPayroll(t, 1, 1500*time.Millisecond), newPayroll(t, 3, time.Millisecond)
 		all.batch.Concurrency = 1
-		other := newTestGuard(t, &killable{Store: store, left: -1}, idempotent.Config{})
+		other := newKeylessGuard(t, &killable{Store: store, left: -1}, idempotent.Config{})
 		var starts sync.WaitGroup
 		starts.Go(func() {
 			if _, err := first.start(within(t, time.Minute), other, alive); err != nil {
@@ -613,7 +613,7 @@ func TestAReplayThatHadToWaitIsNoSlowItem(t *testing.T) {
 			}
 		})
 		synctest.Wait()
-		waiting := newTestGuard(t, store, idempotent.Config{Wait: time.Minute})
+		waiting := newKeylessGuard(t, store, idempotent.Config{Wait: time.Minute})
 		report, err := all.start(within(t, 4*time.Second), waiting, alive)
 		if err != nil || report.Replayed != 1 || report.Done != 2 || report.Elapsed < time.Second {
 			t.Errorf("%+v, %v", report.Progress, err)
@@ -624,7 +624,7 @@ func TestAReplayThatHadToWaitIsNoSlowItem(t *testing.T) {
 
 func TestAnItemGoesOnAfterItsFinishedSteps(t *testing.T) {
 	inVirtualTime(t, func(t *testing.T, store persistence.Store) {
-		guard := newTestGuard(t, store, idempotent.Config{Steps: []string{"transfer", "payslip"}})
+		guard := newKeylessGuard(t, store, idempotent.Config{Steps: []string{"transfer", "payslip"}})
 		p := newPayroll(t, 3, 0)
 		ran := make(map[string]int)
 		p.batch.Concurrency = 1 // for the map
@@ -675,7 +675,7 @@ func TestOfTwoStartsWithOneRequestOneHasDoneTheItem(t *testing.T) {
 		var starts sync.WaitGroup
 		var done, replayed atomic.Int64
 		for range 2 {
-			guard := newTestGuard(t, newStoreOn(t, db), idempotent.Config{OnlyEnlists: true})
+			guard := newKeylessGuard(t, newStoreOn(t, db), idempotent.Config{OnlyEnlists: true})
 			p := newPayroll(t, 10, time.Second)
 			starts.Go(func() {
 				report, err := p.start(within(t, time.Minute), guard, alive)
@@ -694,7 +694,7 @@ func TestOfTwoStartsWithOneRequestOneHasDoneTheItem(t *testing.T) {
 }
 
 func TestABatchHoldsNoMoreErrorsThanItMay(t *testing.T) {
-	guard := newTestGuard(t, persistence.NewMemory(), idempotent.Config{})
+	guard := newKeylessGuard(t, persistence.NewMemory(), idempotent.Config{})
 	p := newPayroll(t, 500, 0)
 	report, err := idempotent.Each(t.Context(), guard, p.batch, p.staff, func(context.Context, employee) error { return errTryAgain })
 	if !errors.Is(err, idempotent.ErrUnfinished) || report.Failed != 500 || len(report.Left) != 500 || len(report.Errors) != 100 {
@@ -706,11 +706,11 @@ func TestABatchHoldsNoMoreErrorsThanItMay(t *testing.T) {
 }
 
 func TestAnObserverSeesTheItemsOfABatch(t *testing.T) {
-	guard := newTestGuard(t, persistence.NewMemory(), idempotent.Config{})
+	guard := newKeylessGuard(t, persistence.NewMemory(), idempotent.Config{})
 	p := newPayroll(t, 3, 0)
 	var seen eventLog
 	ctx := idempotent.WithObserver(t.Context(), seen.observe)
-	for _, want := range []idempotent.EventKind{idempotent.Executed, idempotent.Replayed} {
+	for _, want := range []idempotent.EventKind{idempotent.EventExecuted, idempotent.EventReplayed} {
 		if _, err := p.start(ctx, guard, alive); err != nil {
 			t.Fatal(err)
 		}
@@ -779,7 +779,7 @@ func finishThroughFailures(t *testing.T, seed uint64, store persistence.Store, h
 		var err error
 		panicked := func() (value any) {
 			defer func() { value = recover() }()
-			guard := newTestGuard(t, process, idempotent.Config{OnEndedLease: persistence.RunAgain})
+			guard := newKeylessGuard(t, process, idempotent.Config{OnEndedLease: persistence.RunAgain})
 			report, err = idempotent.Each(within(t, deadline), guard, p.batch, p.staff, func(ctx context.Context, e employee) error {
 				time.Sleep(time.Duration(dice.roll(900)) * time.Millisecond) // virtual
 				switch {

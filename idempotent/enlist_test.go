@@ -151,17 +151,17 @@ func TestARefusedWriteFailsTheFunction(t *testing.T) {
 			if err := call(); err != errOutOfStock { //nolint:errorlint // unchanged
 				t.Fatal(err)
 			}
-			wantKinds(t, events, idempotent.Released)
+			wantKinds(t, events, idempotent.EventReleased)
 			refusal = idempotent.Permanent(errOutOfStock)
 			if err := call(); err != refusal { //nolint:errorlint // unchanged
 				t.Fatal(err)
 			}
-			wantKinds(t, events, idempotent.Executed)
+			wantKinds(t, events, idempotent.EventExecuted)
 			s.stock(10)
 			if err := call(); !errors.Is(err, idempotent.ErrPermanent) || err.Error() != "out of stock" {
 				t.Fatal(err)
 			}
-			wantKinds(t, events, idempotent.Replayed)
+			wantKinds(t, events, idempotent.EventReplayed)
 			if s.left() != 10 {
 				t.Errorf("%d left", s.left())
 			}

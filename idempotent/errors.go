@@ -1,6 +1,7 @@
 package idempotent
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
 	"time"
@@ -28,6 +29,8 @@ var (
 // nothing was stored. The cause tells a missing one ([idempotency.ErrMissing])
 // from a payload that can't be understood.
 type KeyError struct {
+	origin
+
 	Operation string
 	Err       error
 }
@@ -45,6 +48,8 @@ func (e *KeyError) Unwrap() error { return e.Err }
 // InProgressError says that another run of this key is under way. Nothing ran;
 // the same request may be sent again.
 type InProgressError struct {
+	origin
+
 	Key string
 	// RetryAfter is when it is worth asking again: in a second, or as soon as
 	// the lease of the run is over.
@@ -63,6 +68,8 @@ func (e *InProgressError) Is(target error) bool { return target == ErrInProgress
 // MismatchError says that the key was used before with another payload. Nothing
 // ran, and the record is as it was.
 type MismatchError struct {
+	origin
+
 	Key string
 	// Record is what the key stands for.
 	Record persistence.Record
@@ -79,6 +86,8 @@ func (e *MismatchError) Is(target error) bool { return target == ErrMismatch }
 // result was too large or could not be encoded, so there is nothing to replay. It
 // must not run again.
 type ResultNotStoredError struct {
+	origin
+
 	Key string
 }
 
@@ -91,7 +100,12 @@ func (e *ResultNotStoredError) Is(target error) bool { return target == ErrResul
 
 // ReplayError says that the stored result can't be read back, most likely because
 // the type of the result has changed with a deployment.
+//
+// Its text says what kind of error that was and not more: the texts of decoders quote
+// what they could not read.
 type ReplayError struct {
+	origin
+
 	Key string
 	// Result is what is stored.
 	Result []byte
@@ -99,7 +113,18 @@ type ReplayError struct {
 }
 
 func (e *ReplayError) Error() string {
-	return fmt.Sprintf("idempotent: the stored result of %s does not fit: %v", e.Key, e.Err)
+	return fmt.Sprintf("idempotent: the stored result of %s does not fit (%s)", e.Key, kindOfMisfit(e.Err))
+}
+
+// kindOfMisfit says why a stored value could not be read back, without quoting it.
+func kindOfMisfit(err error) string {
+	if misfit, ok := errors.AsType[*json.UnmarshalTypeError](err); ok && misfit.Type != nil {
+		return fmt.Sprintf("%T, for a %v", misfit, misfit.Type)
+	}
+	if own, ok := errors.AsType[*unreadForm](err); ok {
+		return own.Error()
+	}
+	return fmt.Sprintf("%T", err)
 }
 
 // Is reports whether target is [ErrReplay].
@@ -113,6 +138,8 @@ func (e *ReplayError) Unwrap() error { return e.Err }
 // to run again in that case. Nothing ran. In a [*StepError] it says the same of a
 // step that must run at most once.
 type OutcomeUnknownError struct {
+	origin
+
 	Key string
 	// LeaseUntil is when the earlier run's lease ended; zero for a step.
 	LeaseUntil time.Time
@@ -138,8 +165,14 @@ func (e *OutcomeUnknownError) Unwrap() error { return e.Err }
 // the record by now: the lease was over before the end, and another run was
 // started or has finished. What is replayed is the other run's result.
 type LeaseLostError struct {
+	origin
+
 	Key string
-	// Result is this run's own result, as it would have been stored.
+	// Executed says that this run's effects have happened. It is false where effects
+	// were to commit with the record: those were not carried out.
+	Executed bool
+	// Result is this run's own result, as it would have been stored; nil where it is
+	// the result of writes that were not carried out.
 	Result []byte
 	Err    error
 }
@@ -156,6 +189,8 @@ func (e *LeaseLostError) Unwrap() error { return e.Err }
 
 // StoreError says that the store failed, and whether the function ran.
 type StoreError struct {
+	origin
+
 	// Op is what was asked of the store: "acquire", "complete" or "checkpoint".
 	Op  string
 	Key string
@@ -168,6 +203,8 @@ type StoreError struct {
 	// Retryable tells whether the store may answer later.
 	Retryable bool
 	Err       error
+
+	told Verdict // where more is known than the fields say
 }
 
 func (e *StoreError) Error() string {
@@ -195,6 +232,8 @@ func (e *StoreError) Unwrap() error { return e.Err }
 // [context.DeadlineExceeded] where the environment was frozen until the lease
 // was over.
 type NotStartedError struct {
+	origin
+
 	Key string // empty if it was too late even to find it
 	Err error
 }
@@ -216,6 +255,8 @@ func (e *NotStartedError) Unwrap() error { return e.Err }
 // refuse its response. The record says so, without the response: duplicates get
 // *ResultNotStoredError.
 type ResponseTooLargeError struct {
+	origin
+
 	// Size of the response, in bytes.
 	Size int
 }

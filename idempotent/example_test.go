@@ -163,6 +163,7 @@ func ExampleEvent() {
 	_, _ = idempotent.Do(context.Background(), guard, "p-1", pay)
 	_, _ = idempotent.Do(context.Background(), guard, "p-1", pay)
 	// Output:
+	// payment acquired
 	// payment executed
 	// payment replayed
 }

@@ -192,7 +192,7 @@ func TestAResultThatCannotBeRecordedReachesItsCaller(t *testing.T) {
 				if closed := policy == idempotent.FailClosed; executed != closed || !closed && err != nil {
 					t.Errorf("got %v", err)
 				}
-				if kinds := seen.kinds(); len(kinds) != 1 || kinds[0] != idempotent.NotStored {
+				if kinds := seen.kinds(); len(kinds) != 1 || kinds[0] != idempotent.EventNotStored {
 					t.Errorf("events %v, want not stored", kinds)
 				}
 				db.ClearFaults()
@@ -219,7 +219,7 @@ func TestAFailedReleaseNeverHidesTheFunctionsError(t *testing.T) {
 		if err != errTryAgain {
 			t.Errorf("got %v, want the function's own error", err)
 		}
-		if kinds := seen.kinds(); len(kinds) != 1 || kinds[0] != idempotent.StoreFailed {
+		if kinds := seen.kinds(); len(kinds) != 1 || kinds[0] != idempotent.EventStoreFailed {
 			t.Errorf("events %v, want store failed", kinds)
 		}
 	})
@@ -309,7 +309,7 @@ func TestAFrozenEnvironmentDoesNotStartAfterItsLease(t *testing.T) {
 				if !errors.Is(err, idempotent.ErrNotStarted) || !errors.Is(err, context.DeadlineExceeded) {
 					t.Errorf("got %v, want ErrNotStarted", err)
 				}
-				if kinds := seen.kinds(); len(kinds) != 1 || kinds[0] != idempotent.Released {
+				if kinds := seen.kinds(); len(kinds) != 1 || kinds[0] != idempotent.EventReleased {
 					t.Errorf("events %v, want released", kinds)
 				}
 				if records := store.Records(); len(records) > 0 {

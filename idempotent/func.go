@@ -23,10 +23,11 @@ import (
 // Bytes of the event that are not UTF-8 give no key. Nor does an escape \ufffd
 // inside a raw message, which can't be told from them.
 //
-// Func panics for a nil function, and for a result type that JSON can't hold or
+// Func panics for a guard without a Key (or Dialect), for a nil function, and for a result type that JSON can't hold or
 // can't be read back into: readers, channels, functions, and interfaces with
 // methods.
 func Func[In, Out any](g *Guard, fn func(context.Context, In) (Out, error)) func(context.Context, In) (Out, error) {
+	g.mustHaveKey("Func")
 	mustEncode(reflect.TypeFor[Out]())
 	if fn == nil {
 		panic("idempotent: Func of a nil function")
@@ -50,6 +51,9 @@ func Func[In, Out any](g *Guard, fn func(context.Context, In) (Out, error)) func
 // same that [Func] uses for a payload in which an expression selects the string
 // key, unless that expression is Verbatim. See [Func] for results and errors.
 func Do[Out any](ctx context.Context, g *Guard, key string, fn func(context.Context) (Out, error)) (Out, error) {
+	if g.config.Fingerprint != nil {
+		return *new(Out), &ConfigError{Field: "Fingerprint", Problem: "needs a payload, and Do has none; use DoAs"}
+	}
 	return DoAs(ctx, g, Identity{Key: key}, fn)
 }
 
@@ -64,6 +68,7 @@ type Identity struct {
 	// empty where nothing is to be compared.
 	Fingerprint string
 
+	guard    *Guard   // that has found it; nil where the caller has made it
 	selected identity // by the guard's expressions; Key and Fingerprint are empty then
 	err      error    // why there is none
 }
@@ -75,16 +80,19 @@ type Identity struct {
 //
 // It is for adapters, which have a payload inside of an event.
 func (g *Guard) Identify(payload []byte, otherwise string) Identity {
-	if g.config.Key != wholePayload || g.config.Dialect != nil {
+	if g.config.Key != nil || g.config.Dialect != nil {
 		selected, err := g.identifyPayload(payload)
-		return Identity{selected: selected, err: err}
+		return Identity{guard: g, selected: selected, err: err}
 	}
 	fingerprint, err := g.fingerprint(payload)
-	return Identity{Key: otherwise, Fingerprint: fingerprint, err: err}
+	return Identity{guard: g, Key: otherwise, Fingerprint: fingerprint, err: err}
 }
 
 // of returns what the store recognises the request by.
 func (id Identity) of(g *Guard) (identity, error) {
+	if id.guard != nil && id.guard != g {
+		return identity{}, fmt.Errorf("the identity was found by the guard of %q", id.guard.config.Operation)
+	}
 	if id.err != nil || id.selected != (identity{}) {
 		return id.selected, id.err
 	}
@@ -121,7 +129,8 @@ func typed[Out any](ctx context.Context, g *Guard, identify func() (identity, er
 		}
 	}
 	failed, _ := errors.AsType[*StoreError](err)
-	executed := failed != nil && failed.Executed || errors.Is(err, ErrLeaseLost)
+	lost, _ := errors.AsType[*LeaseLostError](err)
+	executed := failed != nil && failed.Executed || lost != nil && lost.Executed
 	if done && err != nil && !executed {
 		out = *new(Out) // it came to nothing: its writes were refused, or it was undone
 	}

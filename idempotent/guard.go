@@ -24,6 +24,7 @@ type Guard struct {
 	checkpointer persistence.Checkpointer
 	sizer        persistence.Sizer
 	transactor   persistence.Transactor
+	renewer      persistence.Renewer // also nil where leases are not to be renewed
 }
 
 // New returns a guard for the operation that config describes. It checks the
@@ -37,7 +38,9 @@ func New(store persistence.Store, config Config) (*Guard, error) {
 	if v := reflect.ValueOf(store); !v.IsValid() || v.Kind() == reflect.Pointer && v.IsNil() {
 		return nil, fmt.Errorf("%w: no store", ErrConfig)
 	}
-	config = config.withDefaults()
+	renewer, renews := able[persistence.Renewer](store)
+	renews = renews && config.Renewal == RenewLeases && !config.OnlyEnlists
+	config = config.withDefaults(renews)
 	if err := config.check(store); err != nil {
 		return nil, err
 	}
@@ -54,7 +57,17 @@ func New(store persistence.Store, config Config) (*Guard, error) {
 	g.checkpointer, _ = able[persistence.Checkpointer](store)
 	g.sizer, _ = able[persistence.Sizer](store)
 	g.transactor, _ = able[persistence.Transactor](store)
+	if renews {
+		g.renewer = renewer
+	}
 	return g, nil
+}
+
+// Config returns what the guard was made with, defaults filled in. For adapters.
+func (g *Guard) Config() Config {
+	c := g.config
+	c.Steps = slices.Clone(c.Steps)
+	return c
 }
 
 // able returns a store's optional ability. A store in front of others, such as

@@ -18,8 +18,8 @@ import (
 //
 // A result that is an [io.Reader] is read to its end and stored. Streamed HTTP
 // responses can't be replayed: Handler panics for functions that return one
-// (events.LambdaFunctionURLStreamingResponse and its like), and for what is
-// neither a function nor a [lambda.Handler].
+// (events.LambdaFunctionURLStreamingResponse and its like), for what is
+// neither a function nor a [lambda.Handler], and for a guard without a Key (or Dialect).
 //
 // A response that Lambda would refuse for its size is not stored, and the answer is
 // *ResponseTooLargeError.
@@ -31,6 +31,7 @@ import (
 // the guarded handler rather than around what it guards. Options other than those
 // of encoding belong to lambda.StartWithOptions.
 func (g *Guard) Handler(handler any) lambda.Handler {
+	g.mustHaveKey("Handler")
 	h, ok := handler.(lambda.Handler)
 	switch {
 	case !ok:
@@ -39,6 +40,15 @@ func (g *Guard) Handler(handler any) lambda.Handler {
 		return &oneAtATime{guarded: guardedHandler{guard: g, invoke: invokeHandler(h)}, free: make(chan struct{}, 1)}
 	default:
 		return &guardedHandler{guard: g, invoke: invokeHandler(h)}
+	}
+}
+
+// mustHaveKey panics where a guard does not say what identifies a payload. Its whole
+// content is not assumed: an event of API Gateway or SQS is never the same twice, so
+// nothing would ever be recognised, and nothing would tell.
+func (g *Guard) mustHaveKey(entry string) {
+	if g.config.Key == nil && g.config.Dialect == nil {
+		panic(fmt.Sprintf("idempotent: %s needs Config.Key for the operation %q; idempotency.WholePayload() is the whole event", entry, g.config.Operation))
 	}
 }
 

@@ -16,30 +16,33 @@ import (
 // journal is the steps of one attempt of a call. Safe for concurrent use.
 type journal struct {
 	guard    *Guard
-	recorded bool      // there is a record to keep steps in
-	until    time.Time // when everything must be over; zero is no limit
-	call     *calling  // that it belongs to
-	key      string    // that tokens are made of
+	budget   budget
+	hold     *hold                   // on the record to keep steps in; nil where there is none
+	limit    time.Time               // when everything must be over where there is none
+	call     *calling                // that it belongs to
+	key      string                  // that tokens are made of
+	enlisted *persistence.Enlistment // outside of steps
 
 	mu       sync.Mutex
 	quiet    sync.Cond // nothing is under way
 	lease    persistence.Lease
 	history  history
-	underway int // steps, and undoing them
+	underway int            // steps, and undoing them
+	inFlight map[string]int // bytes of entries that are being written, by name
 	closed   bool
-	lost     error   // the owner has learnt that it was superseded
-	undoing  undoing // how far that has come in this attempt
+	blocked  *StepError // why a step can't be got past, since another has succeeded
+	undoing  undoing    // how far that has come in this attempt
 }
 
 // newJournal opens the journal of a record that was acquired. The error is a
 // *StepError about what is recorded in it. There is none where the guard declares no
 // steps.
-func (g *Guard) newJournal(r persistence.Record, until time.Time) (*journal, error) {
-	h, err := readHistory(r, g.config.declares)
+func (g *Guard) newJournal(r persistence.Record, h *hold, b budget) (*journal, error) {
+	steps, err := readHistory(r, g.config.declares)
 	if err != nil || len(g.config.Steps) == 0 {
 		return nil, err
 	}
-	j := &journal{guard: g, recorded: true, until: until, key: r.Key, lease: r.Lease(), history: h}
+	j := &journal{guard: g, budget: b, hold: h, key: r.Key, lease: r.Lease(), history: steps, inFlight: make(map[string]int)}
 	j.quiet.L = &j.mu
 	return j, nil
 }
@@ -47,11 +50,14 @@ func (g *Guard) newJournal(r persistence.Record, until time.Time) (*journal, err
 // unrecordedJournal is the journal of a run without a record: its steps run
 // unprotected, and are undone from memory. Their tokens are made of the key where it
 // is known; else of a random one, which no other request shares.
-func (g *Guard) unrecordedJournal(key string) *journal {
+func (g *Guard) unrecordedJournal(key string, b budget) *journal {
 	if len(g.config.Steps) == 0 {
 		return nil
 	}
-	j := &journal{guard: g, key: cmp.Or(key, rand.Text()), history: history{steps: make(map[string]*stepState)}}
+	j := &journal{guard: g, budget: b, limit: b.settleUntil, key: cmp.Or(key, rand.Text()), history: history{steps: make(map[string]*stepState)}}
+	if j.limit.IsZero() {
+		j.limit = wallClock().Add(longestRun)
+	}
 	j.quiet.L = &j.mu
 	return j
 }
@@ -185,7 +191,7 @@ func (j *journal) recall(ctx context.Context, state *stepState) error {
 		}
 	}
 	j.arrive(state)
-	j.report(ctx, Event{Kind: StepReplayed, Step: s.name})
+	j.report(ctx, Event{Kind: EventStepReplayed, Step: s.name})
 	return nil
 }
 
@@ -224,21 +230,25 @@ func (j *journal) attempt(ctx context.Context, state *stepState, done entry) err
 	return j.conclude(ctx, state, done, enlisted)
 }
 
-// ready tells whether anything may start now: the owner has not learnt that it was
-// superseded, and its time is not over by any clock within the allowance. That keeps
-// a superseded owner from its next step without having to ask the store.
+// ready tells whether anything may start now.
 func (j *journal) ready(ctx context.Context) error {
-	j.mu.Lock()
-	defer j.mu.Unlock()
 	switch {
-	case j.lost != nil:
-		return j.lost
+	case j.hold != nil:
+		return j.hold.check(ctx)
 	case ctx.Err() != nil:
 		return &NotStartedError{Key: j.call.Key, Err: ctx.Err()}
-	case !j.until.IsZero() && !wallClock().Before(j.until):
+	case !wallClock().Before(j.limit):
 		return &NotStartedError{Key: j.call.Key, Err: context.DeadlineExceeded}
 	}
 	return nil
+}
+
+// until is when everything must be over.
+func (j *journal) until() time.Time {
+	if j.hold != nil {
+		return j.hold.until()
+	}
+	return j.limit
 }
 
 // forward tells whether the call still goes forward.
@@ -361,16 +371,16 @@ func (j *journal) finish(ctx context.Context, state *stepState, e *ending) error
 	happened := j.note(state, e, err)
 	switch refused, _ := errors.AsType[*persistence.RefusedError](err); {
 	case err == nil && e.omit != nil:
-		j.report(ctx, Event{Kind: NotStored, Step: state.name, Err: e.omit})
+		j.report(ctx, Event{Kind: EventNotStored, Step: state.name, Err: e.omit})
 		return nil //nolint:nilerr // only the output is lost
 	case err == nil:
-		j.report(ctx, Event{Kind: StepExecuted, Step: state.name})
+		j.report(ctx, Event{Kind: EventStepExecuted, Step: state.name})
 		return nil
 	case refused != nil:
 		j.failed(state, refused.Err)
 		return refused.Err
 	case happened && !answered(err) && j.guard.config.OnStoreFault == FailOpen:
-		j.report(ctx, Event{Kind: NotStored, Step: state.name, Err: err})
+		j.report(ctx, Event{Kind: EventNotStored, Step: state.name, Err: err})
 		j.arrive(state)
 		return nil
 	}
@@ -384,7 +394,7 @@ func (j *journal) finish(ctx context.Context, state *stepState, e *ending) error
 // finishAgain sends the ending of a pending step once more. Without a record nothing
 // tells whether its writes have arrived, and they would be written twice.
 func (j *journal) finishAgain(ctx context.Context, state *stepState) error {
-	if !j.recorded && len(state.unsent.writes) > 0 {
+	if j.hold == nil && len(state.unsent.writes) > 0 {
 		return j.refuse(state.call, &OutcomeUnknownError{Key: j.call.Key})
 	}
 	return j.finish(ctx, state, state.unsent)
@@ -412,6 +422,7 @@ func (j *journal) note(state *stepState, e *ending, err error) (happened bool) {
 	switch {
 	case err == nil:
 		state.phase, state.entry, state.unsent, state.arrived = finished, e.entry, nil, true
+		j.blocked = nil // the function went on
 		return true
 	case state.phase == pending:
 		// Only a write that is refused under the owner's own record tells that the
@@ -436,36 +447,56 @@ func (j *journal) arrive(state *stepState) {
 	state.arrived = true
 }
 
-// keep adds an entry of a step to the record, together with writes.
+// keep adds an entry of a step to the record, together with writes. It renews the
+// lease by the way.
 func (j *journal) keep(ctx context.Context, step, name string, stored []byte, writes []persistence.Write) error {
-	settling, cancel := j.guard.settling(ctx)
+	settling, cancel := j.budget.settling(ctx)
 	defer cancel()
-	if !j.recorded {
+	if j.hold == nil {
 		if len(writes) == 0 {
 			return nil
 		}
 		return j.guard.transactor.Commit(settling, writes)
 	}
-	j.mu.Lock()
-	lease := j.lease
-	lease.Reserve = j.reserve(step)
-	j.mu.Unlock()
+	lease, landed := j.book(step, name, stored)
 	var err error
 	if len(writes) == 0 {
 		err = j.guard.checkpointer.Checkpoint(settling, lease, name, stored)
 	} else {
 		err = j.guard.transactor.CheckpointWith(settling, lease, name, stored, writes)
 	}
-	if err != nil {
-		return err
-	}
+	landed(err)
+	return err
+}
+
+// book reserves room in the record for an entry, and returns the lease to write it with:
+// what other steps are writing at the same time must fit beside it. Call landed when it
+// is known what became of it.
+func (j *journal) book(step, name string, stored []byte) (lease persistence.Lease, landed func(error)) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
-	steps := make(map[string][]byte, len(j.lease.Steps)+1) // leases that were handed out keep theirs
-	maps.Copy(steps, j.lease.Steps)
-	steps[name] = stored
-	j.lease.Steps = steps
-	return nil
+	lease = j.lease
+	lease.Reserve = j.reserve(step)
+	for other, size := range j.inFlight {
+		if other != name {
+			lease.Reserve += size
+		}
+	}
+	lease.Until = j.hold.extended()
+	j.inFlight[name] = len(name) + len(stored) + persistence.StepOverhead
+	return lease, func(err error) {
+		j.mu.Lock()
+		defer j.mu.Unlock()
+		delete(j.inFlight, name)
+		if err != nil {
+			return
+		}
+		steps := make(map[string][]byte, len(j.lease.Steps)+1) // leases that were handed out keep theirs
+		maps.Copy(steps, j.lease.Steps)
+		steps[name] = stored
+		j.lease.Steps = steps
+		j.hold.confirm(lease.Until)
+	}
 }
 
 // answered tells whether the store has refused a write, as opposed to having failed.
@@ -478,10 +509,10 @@ func answered(err error) bool {
 func (j *journal) unkept(err error, effect []byte) error {
 	switch {
 	case errors.Is(err, persistence.ErrLeaseLost):
-		lost := &LeaseLostError{Key: j.call.Key, Result: effect, Err: err}
-		j.mu.Lock()
-		defer j.mu.Unlock()
-		j.lost = lost
+		lost := &LeaseLostError{Key: j.call.Key, Executed: effect != nil, Result: effect, Err: err}
+		if j.hold != nil {
+			j.hold.lose(lost)
+		}
 		return lost
 	case err == nil, answered(err):
 		return err
@@ -523,21 +554,48 @@ func (j *journal) reserve(writing string) int {
 // fits tells whether the record has room for what the steps under way have yet to
 // record, outputs aside: their effects must not be lost.
 func (j *journal) fits() error {
-	if !j.recorded || j.guard.sizer == nil {
+	if j.hold == nil || j.guard.sizer == nil {
 		return nil
 	}
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	lease := j.lease
 	lease.Reserve = j.reserve("")
+	for _, size := range j.inFlight {
+		lease.Reserve += size
+	}
 	if j.guard.sizer.Room(lease) < 0 {
 		return fmt.Errorf("%w: the record has no room for another step", persistence.ErrTooLarge)
 	}
 	return nil
 }
 
+// refuse is the error of a step that does not get in, or whose output does not get out.
 func (j *journal) refuse(s *step, err error) error {
-	return &StepError{Key: j.call.Key, Step: s.name, Err: err}
+	refusal := &StepError{Key: j.call.Key, Step: s.name, Err: err}
+	if needsPerson(err) {
+		j.mu.Lock()
+		defer j.mu.Unlock()
+		j.blocked = refusal
+	}
+	return refusal
+}
+
+// blockedBy returns the step that keeps the call from ever getting to its end, if that is
+// why it has ended with err.
+func (j *journal) blockedBy(err error) *StepError {
+	if own, ok := errors.AsType[*StepError](err); ok && needsPerson(own.Err) {
+		return own
+	}
+	if failed, ok := errors.AsType[*CompensationError](err); ok && needsPerson(failed.Compensation) {
+		return &StepError{Key: failed.Key, Step: failed.Left[0], Err: failed.Compensation}
+	}
+	if j == nil {
+		return nil
+	}
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	return j.blocked
 }
 
 func (j *journal) report(ctx context.Context, e Event) {

@@ -86,11 +86,17 @@ type another struct{ persistence.Store }
 // names another, with a key by the field id.
 func newTestGuard(t testing.TB, store persistence.Store, config idempotent.Config) *idempotent.Guard {
 	t.Helper()
+	if config.Key == nil && config.Dialect == nil {
+		config.Key = idempotency.MustJMESPath("id")
+	}
+	return newKeylessGuard(t, store, config)
+}
+
+// newKeylessGuard is newTestGuard for entry points that make their own keys.
+func newKeylessGuard(t testing.TB, store persistence.Store, config idempotent.Config) *idempotent.Guard {
+	t.Helper()
 	if config.Operation == "" {
 		config.Operation = "payment"
-	}
-	if config.Key == nil {
-		config.Key = idempotency.MustJMESPath("id")
 	}
 	if config.Logger == nil {
 		config.Logger = slog.New(slog.DiscardHandler)
@@ -114,12 +120,16 @@ func (e *eventLog) observe(_ context.Context, event idempotent.Event) {
 	e.all = append(e.all, event)
 }
 
-// kinds returns what was reported since the last call.
+// kinds returns what was reported since the last call, but for the starts of runs: see
+// TestEveryRunHasAStart.
 func (e *eventLog) kinds() []idempotent.EventKind {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	var kinds []idempotent.EventKind
 	for _, event := range e.all {
+		if event.Kind == idempotent.EventAcquired {
+			continue
+		}
 		kinds = append(kinds, event.Kind)
 	}
 	e.all = nil

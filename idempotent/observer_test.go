@@ -28,8 +28,8 @@ func TestAnObserverSeesOneCallAndNoneInside(t *testing.T) {
 		disabled string
 		want     []idempotent.EventKind
 	}{
-		"guarded":     {"", []idempotent.EventKind{idempotent.Executed, idempotent.Replayed}},
-		"unprotected": {"1", []idempotent.EventKind{idempotent.Unprotected, idempotent.Unprotected}},
+		"guarded":     {"", []idempotent.EventKind{idempotent.EventAcquired, idempotent.EventExecuted, idempotent.EventReplayed}},
+		"unprotected": {"1", []idempotent.EventKind{idempotent.EventUnprotected, idempotent.EventUnprotected}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Setenv("IDEMPOTENCY_DISABLED", test.disabled)
@@ -63,7 +63,7 @@ func ExampleWithObserver() {
 	}
 	recorded := false
 	ctx := idempotent.WithObserver(context.Background(), func(_ context.Context, e idempotent.Event) {
-		recorded = e.Kind == idempotent.Executed || e.Kind == idempotent.Replayed
+		recorded = e.Kind == idempotent.EventExecuted || e.Kind == idempotent.EventReplayed
 	})
 	_, err = idempotent.Do(ctx, guard, "o1", func(context.Context) (string, error) {
 		return "", idempotent.Permanent(errors.New("card declined"))
@@ -92,7 +92,11 @@ func TestEventsTellUntilWhenAnOutcomeIsKept(t *testing.T) {
 				t.Fatal(err)
 			}
 			var told []time.Time
-			ctx := idempotent.WithObserver(t.Context(), func(_ context.Context, e idempotent.Event) { told = append(told, e.ExpiresAt) })
+			ctx := idempotent.WithObserver(t.Context(), func(_ context.Context, e idempotent.Event) {
+				if e.Kind != idempotent.EventAcquired {
+					told = append(told, e.ExpiresAt)
+				}
+			})
 			for range 2 {
 				_, _ = idempotent.Do(ctx, guard, "o1", run.fn)
 			}
@@ -101,4 +105,28 @@ func TestEventsTellUntilWhenAnOutcomeIsKept(t *testing.T) {
 			}
 		}
 	})
+}
+
+// Every run has an event when it begins, and one when it has ended.
+func TestEveryRunHasAStart(t *testing.T) {
+	var seen []idempotent.EventKind
+	guard := newTestGuard(t, persistence.NewMemory(), idempotent.Config{
+		Steps:   []string{"a"},
+		Observe: func(_ context.Context, e idempotent.Event) { seen = append(seen, e.Kind) },
+	})
+	down := errors.New("down")
+	for _, answer := range []error{down, nil, nil} {
+		_, _ = idempotent.Do(t.Context(), guard, "o1", func(ctx context.Context) (int, error) {
+			_, err := idempotent.Step(ctx, "a", func(context.Context) (int, error) { return 1, nil })
+			return 0, errors.Join(err, answer)
+		})
+	}
+	want := []idempotent.EventKind{
+		idempotent.EventAcquired, idempotent.EventStepExecuted, idempotent.EventPartialSuccess,
+		idempotent.EventResumed, idempotent.EventStepReplayed, idempotent.EventExecuted,
+		idempotent.EventReplayed,
+	}
+	if !slices.Equal(seen, want) {
+		t.Errorf("saw %q, want %q", seen, want)
+	}
 }

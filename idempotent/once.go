@@ -1,7 +1,6 @@
 package idempotent
 
 import (
-	"cmp"
 	"context"
 	"crypto/rand"
 	"errors"
@@ -18,20 +17,24 @@ type once struct {
 	claim    persistence.Claim
 	effect   effect
 	enlisted *persistence.Enlistment
-	until    time.Time     // when the function's time is over
-	elapsed  time.Duration // of the function
-	expires  time.Time     // of the outcome, once it is recorded
+	budget   budget
+	calling  *calling
+	// leaseUntil is when a lease would end that was given when the call began.
+	leaseUntil time.Time
+	elapsed    time.Duration // of the function
+	expires    time.Time     // of the outcome, once it is recorded
 }
 
 // callOnce takes a call through the short form. It is not settled where the record is
 // neither vacant nor finished: then nothing has happened, and the long form decides.
-func (g *Guard) callOnce(ctx context.Context, id identity, run body) (answer *replayed, settled bool, err error) {
-	o := &once{guard: g, claim: persistence.Claim{Key: id.key, Owner: rand.Text(), Fingerprint: id.fingerprint}}
-	if err := g.date(ctx, &o.claim); err != nil {
+func (g *Guard) callOnce(ctx context.Context, b budget, id identity, run body) (answer *replayed, settled bool, err error) {
+	o := &once{guard: g, budget: b, claim: persistence.Claim{Key: id.key, Owner: rand.Text(), Fingerprint: id.fingerprint}}
+	if err := g.date(ctx, b, &o.claim); err != nil {
 		return nil, true, err
 	}
+	o.leaseUntil = o.claim.LeaseUntil
 	if g.config.ReadFirst {
-		if record, finished := g.look(ctx, o.claim); finished {
+		if record, finished := g.look(ctx, b, o.claim); finished {
 			return o.answer(ctx, record, nil)
 		}
 	}
@@ -44,32 +47,49 @@ func (g *Guard) callOnce(ctx context.Context, id identity, run body) (answer *re
 	case err == nil:
 		return o.answer(ctx, record, nil)
 	case unwritten(err):
-		return o.fail(ctx, uncommitted(id.key, err))
+		return o.fail(ctx, uncommitted(id.key, err, DoneNothing))
 	}
-	o.report(ctx, NotStored, err)
+	o.report(ctx, EventNotStored, err)
 	if g.config.OnStoreFault == FailOpen && len(writes) == 0 {
 		return nil, true, nil
 	}
-	return nil, true, notCompleted(id.key, o.effect.result, err)
+	failed := notCompleted(id.key, o.effect.result, err)
+	failed.told = Verdict{Done: DoneMaybe, Retry: true, After: askAgain, Code: CodeNotStored}
+	return nil, true, failed
 }
 
-// run runs the function. There is no lease; it has the time that a lease would give,
-// and does not start without any: the environment may have been frozen while it looked.
+// run runs the function. There is no lease; it has the time that a lease would give.
 func (o *once) run(ctx context.Context, run body) error {
-	o.until = o.claim.LeaseUntil.Add(-o.guard.config.ClockSkew)
-	ctx, cancel := context.WithDeadline(ctx, o.until)
-	defer cancel()
-	if ctx.Err() != nil || !wallClock().Before(o.until) {
-		return &NotStartedError{Key: o.claim.Key, Err: cmp.Or(ctx.Err(), context.DeadlineExceeded)}
+	if err := o.budget.late(ctx, o.claim.Key); err != nil {
+		return err // the environment may have been frozen while it looked
 	}
-	c := &calling{Call: Call{Operation: o.guard.config.Operation, Key: o.claim.Key, Attempt: 1}}
-	ctx, o.enlisted = o.guard.withCall(ctx, c)
+	o.calling = o.guard.newCalling(o.claim.Key, 1, nil)
+	ctx, cancel := context.WithDeadline(o.calling.within(ctx), o.until())
+	defer cancel()
+	if !wallClock().Before(o.until()) {
+		return &NotStartedError{Key: o.claim.Key, Err: context.DeadlineExceeded}
+	}
+	ctx, o.enlisted = o.guard.enlisting(ctx)
 	defer o.enlisted.Close()
 	started := time.Now()
 	err := run(ctx, &o.effect)
 	o.elapsed = time.Since(started)
+	ofFunction(err, o.claim.Key)
 	return err
 }
+
+// until is when the function has to be over.
+func (o *once) until() time.Time {
+	until := o.end()
+	if !o.budget.runUntil.IsZero() {
+		until = earlier(until, o.budget.runUntil)
+	}
+	return until
+}
+
+// end is when the time of the call is over. There is no lease to lose, but another run's
+// record may have come and gone by then.
+func (o *once) end() time.Time { return o.leaseUntil.Add(-o.guard.config.ClockSkew) }
 
 // fail records a failure for good. Any other leaves nothing behind, and is the answer
 // only where the record is not finished: a duplicate may have failed because of what
@@ -78,32 +98,31 @@ func (o *once) fail(ctx context.Context, cause error) (*replayed, bool, error) {
 	stored, permanent := recordable(cause)
 	if !permanent {
 		o.claim.Now = wallClock()
-		if record, finished := o.guard.look(ctx, o.claim); finished {
+		if record, finished := o.guard.look(ctx, o.budget, o.claim); finished {
 			return o.answer(ctx, record, nil)
 		}
-		o.report(ctx, Released, cause)
+		o.report(ctx, EventReleased, cause)
 		return nil, true, cause
 	}
 	o.effect = effect{result: stored}
 	record, err := o.commit(ctx, persistence.StatusFailed, nil)
 	if err != nil {
-		o.report(ctx, NotStored, err)
+		o.report(ctx, EventNotStored, err)
 		return nil, true, cause
 	}
 	return o.answer(ctx, record, cause)
 }
 
 // commit commits the outcome and the writes. The clock is read now: only now is it
-// decided whether the record is vacant. There is no lease to lose, but its time can be
-// over all the same: another run's record may then have come and gone.
+// decided whether the record is vacant.
 func (o *once) commit(ctx context.Context, status persistence.Status, writes []persistence.Write) (persistence.Record, error) {
 	now := wallClock()
-	if !now.Before(o.until) {
+	if !now.Before(o.end()) {
 		return persistence.Record{}, &persistence.Fault{Op: "complete", Retryable: true, Unwritten: true, Err: context.DeadlineExceeded}
 	}
 	outcome := o.guard.outcome(status, o.effect, now)
 	o.claim.Now, o.claim.LeaseUntil, o.claim.ExpiresAt = now, ceil(now.Add(1), time.Millisecond), outcome.ExpiresAt
-	settling, cancel := o.guard.settling(ctx)
+	settling, cancel := o.budget.settling(o.calling.within(ctx))
 	defer cancel()
 	record, err := o.guard.transactor.CompleteAtOnce(settling, o.claim, outcome, writes)
 	if errors.Is(err, persistence.ErrTooLarge) && !outcome.ResultOmitted {
@@ -119,9 +138,9 @@ func (o *once) answer(ctx context.Context, record persistence.Record, cause erro
 	if record.Owner == o.claim.Owner {
 		o.expires = record.ExpiresAt
 		if o.effect.omit != nil {
-			o.report(ctx, NotStored, o.effect.omit)
+			o.report(ctx, EventNotStored, o.effect.omit)
 		} else {
-			o.report(ctx, Executed, cause)
+			o.report(ctx, EventExecuted, cause)
 		}
 		return nil, true, cause
 	}

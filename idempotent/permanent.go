@@ -26,6 +26,8 @@ func Permanent(err error) error {
 // recorded. Both print the same text and, where the function returned it as it
 // is, are reported as the same errorType.
 type PermanentError struct {
+	origin
+
 	// Type is the Go type name of the original error, without its package.
 	Type string
 	// Message is the original error's text.

@@ -6,6 +6,8 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/aws/aws-lambda-go/lambdacontext"
+
 	"github.com/ikkai-go/idempotency"
 	"github.com/ikkai-go/idempotency/persistence"
 )
@@ -41,19 +43,21 @@ type replayed struct {
 // call takes one call through the protocol. It returns the stored answer, or nil
 // where the function ran and the caller has its own answer in hand.
 func (g *Guard) call(ctx context.Context, identify func() (identity, error), run body) (*replayed, error) {
+	b := g.newBudget(ctx)
+	id, err := g.identify(ctx, identify)
 	if name, off := disabled(); off {
-		return nil, g.unprotected(ctx, "", fmt.Errorf("%s is set", name), run)
+		return nil, g.unprotected(ctx, b, id.key, fmt.Errorf("%s is set", name), run)
 	}
-	id, err := identify()
 	if err != nil {
 		refused := &KeyError{Operation: g.config.Operation, Err: err}
 		if errors.Is(err, errNoKey) && g.config.OnMissingKey == RunUnprotected {
-			return nil, g.unprotected(ctx, "", refused, run)
+			return nil, g.unprotected(ctx, b, "", refused, run)
 		}
+		g.report(ctx, Event{Kind: EventKeyRefused, Err: refused})
 		return nil, refused
 	}
 	if g.config.OnlyEnlists {
-		answer, settled, err := g.callOnce(ctx, id, run)
+		answer, settled, err := g.callOnce(ctx, b, id, run)
 		if settled {
 			return answer, err
 		}
@@ -64,18 +68,36 @@ func (g *Guard) call(ctx context.Context, identify func() (identity, error), run
 		Fingerprint:  id.fingerprint,
 		OnEndedLease: g.config.OnEndedLease,
 	}
-	got, err := g.acquire(ctx, &claim)
+	got, err := g.acquire(ctx, b, &claim)
 	switch {
 	case err == nil && owns(claim, got.record):
-		return nil, g.execute(ctx, got, run)
+		return nil, g.execute(ctx, b, got, run)
 	case err == nil:
 		got.reportWait(ctx, g)
 		return g.replay(ctx, got.record)
 	case got.failsOpen:
-		return nil, g.unprotected(ctx, id.key, err, run)
+		return nil, g.failOpen(ctx, b, claim, err, run)
 	default:
 		return nil, err
 	}
+}
+
+// identify finds out what a call is recognised by. It is the one place where a request
+// is given to its tenant: where Lambda isolates tenants, the tenant is in the context
+// and not in the event.
+func (g *Guard) identify(ctx context.Context, find func() (identity, error)) (identity, error) {
+	id, err := find()
+	if err != nil {
+		return identity{}, err
+	}
+	caller, ok := lambdacontext.FromContext(ctx)
+	if !ok || caller.TenantID == "" || g.config.Tenants == ShareRecords {
+		return id, nil
+	}
+	if id.key, err = idempotency.TenantKey(caller.TenantID, id.key); err != nil {
+		return identity{}, err
+	}
+	return id, nil
 }
 
 // errNoKey marks a payload in which the key is missing, as opposed to one that
@@ -158,32 +180,31 @@ func refusal(c persistence.Claim, r persistence.Record) error {
 func kindOf(refusal error) EventKind {
 	switch {
 	case errors.Is(refusal, ErrMismatch):
-		return Mismatch
+		return EventMismatch
 	case errors.Is(refusal, ErrOutcomeUnknown):
-		return OutcomeUnknown
+		return EventStuck
 	default:
-		return InProgress
+		return EventInProgress
 	}
 }
 
 // execute runs the function under the lease that was obtained and settles the
 // record by what comes of it.
-func (g *Guard) execute(ctx context.Context, got acquisition, run body) error {
-	t := &tenure{guard: g, record: got.record}
+func (g *Guard) execute(ctx context.Context, b budget, got acquisition, run body) error {
+	t := &tenure{guard: g, budget: b, record: got.record, hold: g.newHold(got.record, b)}
 	defer t.end(ctx)
 	got.reportWait(ctx, g)
-	if got.record.Attempt > 1 {
-		g.report(ctx, Event{Kind: TakenOver, Key: got.record.Key, Attempt: got.record.Attempt})
-	}
-	until, err := t.until(ctx)
+	g.report(ctx, Event{Kind: t.beginning(), Key: got.record.Key, Attempt: got.record.Attempt})
+	err := t.mayStart(ctx)
 	if err == nil {
-		t.journal, err = g.newJournal(got.record, until)
+		t.journal, err = g.newJournal(got.record, t.hold, b)
 	}
 	if err != nil {
 		t.release(ctx, err)
-		return err
+		return t.unfinished(ctx, err, nil)
 	}
-	if err = t.run(ctx, until, run); err != nil || t.journal.backward() {
+	t.calling = g.newCalling(got.record.Key, got.record.Attempt, t.journal)
+	if err = t.run(ctx, run); err != nil || t.journal.backward() {
 		return t.settleFailure(ctx, err)
 	}
 	return t.settleResult(ctx)

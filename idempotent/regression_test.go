@@ -206,12 +206,12 @@ func TestWhateverPanicsTheRecordIsSettled(t *testing.T) {
 		"error that can't be inspected": {err: (*fragile)(nil), want: "second"},
 		"typed nil permanent error":     {err: (*idempotent.PermanentError)(nil), want: "second"},
 		"observer of the take-over": {
-			config:  idempotent.Config{Observe: observePanics(idempotent.TakenOver)},
+			config:  idempotent.Config{Observe: observePanics(idempotent.EventTakenOver)},
 			prepare: func(t *testing.T, g *idempotent.Guard) { die(t, g, "k", time.Second); time.Sleep(3 * time.Second) },
 			want:    "second",
 		},
-		"observer of the end":     {config: idempotent.Config{Observe: observePanics(idempotent.Executed)}, want: "first"},
-		"observer of the release": {config: idempotent.Config{Observe: observePanics(idempotent.Released)}, err: errTryAgain, want: "second"},
+		"observer of the end":     {config: idempotent.Config{Observe: observePanics(idempotent.EventExecuted)}, want: "first"},
+		"observer of the release": {config: idempotent.Config{Observe: observePanics(idempotent.EventReleased)}, err: errTryAgain, want: "second"},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -412,7 +412,7 @@ func TestAFailingReplayHookIsReported(t *testing.T) {
 	if _, err := idempotent.Do(t.Context(), guard, "k", run); err != errTryAgain {
 		t.Errorf("got %v, want the hook's own error", err)
 	}
-	if want, kinds := []idempotent.EventKind{idempotent.Executed, idempotent.Replayed}, seen.kinds(); !slices.Equal(kinds, want) {
+	if want, kinds := []idempotent.EventKind{idempotent.EventExecuted, idempotent.EventReplayed}, seen.kinds(); !slices.Equal(kinds, want) {
 		t.Errorf("events %v, want %v", kinds, want)
 	}
 }
@@ -451,7 +451,7 @@ func TestAHungLookLeavesTimeForTheClaim(t *testing.T) {
 							t.Errorf("got %q, %v", got, err)
 						}
 					}
-					if want, kinds := []idempotent.EventKind{idempotent.Executed, idempotent.Replayed}, seen.kinds(); !slices.Equal(kinds, want) {
+					if want, kinds := []idempotent.EventKind{idempotent.EventExecuted, idempotent.EventReplayed}, seen.kinds(); !slices.Equal(kinds, want) {
 						t.Errorf("events %v, want %v", kinds, want)
 					}
 				})

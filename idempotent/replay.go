@@ -16,7 +16,7 @@ type Replay struct {
 // replay answers from a finished record.
 func (g *Guard) replay(ctx context.Context, r persistence.Record) (*replayed, error) {
 	result, err := g.storedAnswer(ctx, r)
-	g.report(ctx, Event{Kind: Replayed, Key: r.Key, Attempt: r.Attempt, ExpiresAt: r.ExpiresAt, Err: err})
+	g.report(ctx, Event{Kind: EventReplayed, Key: r.Key, Attempt: r.Attempt, ExpiresAt: r.ExpiresAt, Err: err})
 	if err != nil {
 		return nil, err
 	}
@@ -31,10 +31,18 @@ func (g *Guard) storedAnswer(ctx context.Context, r persistence.Record) ([]byte,
 	case r.ResultOmitted:
 		return nil, &ResultNotStoredError{Key: r.Key}
 	case enveloped:
-		return nil, &ReplayError{Key: r.Key, Result: r.Result, Err: fmt.Errorf("it has the form %q, and no store in front has read it", form)}
+		return nil, &ReplayError{Key: r.Key, Result: r.Result, Err: &unreadForm{form}}
 	case g.config.OnReplay == nil:
 		return r.Result, nil
 	default:
 		return g.config.OnReplay(ctx, Replay{Operation: g.config.Operation, Record: r})
 	}
+}
+
+// unreadForm says that a stored result is in a form that only a store in front can
+// read.
+type unreadForm struct{ form string }
+
+func (e *unreadForm) Error() string {
+	return fmt.Sprintf("it has the form %q, and no store in front has read it", e.form)
 }

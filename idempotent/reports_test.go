@@ -196,7 +196,7 @@ func TestReport14AResultTooLargeToStoreIsNotRunAgain(t *testing.T) {
 			if err != nil || string(first) != `"`+body+`"` {
 				t.Errorf("the first caller got %d bytes, %v", len(first), err)
 			}
-			if kinds := seen.kinds(); !slices.Equal(kinds, []idempotent.EventKind{idempotent.NotStored}) {
+			if kinds := seen.kinds(); !slices.Equal(kinds, []idempotent.EventKind{idempotent.EventNotStored}) {
 				t.Errorf("events %v", kinds)
 			}
 			_, err = handler.Invoke(t.Context(), []byte(`{"id":"a"}`))
@@ -304,7 +304,7 @@ func TestReport18AMissingKeyIsNoKey(t *testing.T) {
 						t.Errorf("not required: %v after %d runs", err, runs)
 					}
 				}
-				if kinds := seen.kinds(); !slices.Equal(kinds, []idempotent.EventKind{idempotent.Unprotected, idempotent.Unprotected}) {
+				if kinds := seen.kinds(); !slices.Equal(kinds, []idempotent.EventKind{idempotent.EventUnprotected, idempotent.EventUnprotected}) {
 					t.Errorf("events %v", kinds)
 				}
 				strict := newTestGuard(t, store, idempotent.Config{
@@ -486,7 +486,7 @@ func TestReport37EveryResultIsReplayedByteForByte(t *testing.T) {
 				if replays != 2 {
 					t.Errorf("the replay hook was called %d times, want 2", replays)
 				}
-				if want, kinds := []idempotent.EventKind{idempotent.Executed, idempotent.Replayed, idempotent.Replayed}, seen.kinds(); !slices.Equal(kinds, want) {
+				if want, kinds := []idempotent.EventKind{idempotent.EventExecuted, idempotent.EventReplayed, idempotent.EventReplayed}, seen.kinds(); !slices.Equal(kinds, want) {
 					t.Errorf("events %v, want %v", kinds, want)
 				}
 			})
@@ -704,7 +704,7 @@ func TestReport42OddDeadlines(t *testing.T) {
 					defer cancel()
 				}
 				memory := persistence.NewMemory()
-				guard := newTestGuard(t, memory, idempotent.Config{})
+				guard := newTestGuard(t, memory, idempotent.Config{Renewal: idempotent.LeaseWholeRuns})
 				ran := false
 				_, err := idempotent.Do(ctx, guard, "k", func(ctx context.Context) (string, error) {
 					ran = true
@@ -758,11 +758,12 @@ func TestReport44WithTheStoreDownNothingRunsUnlessConfigured(t *testing.T) {
 					}
 				}
 				for _, r := range db.Requests() {
-					if r.Operation != "PutItem" {
+					// The run without a record is settled where its claim was applied after all.
+					if r.Operation != "PutItem" && r.Operation != "UpdateItem" && r.Operation != "GetItem" {
 						t.Errorf("fail open sent a %s", r.Operation)
 					}
 				}
-				if kinds := seen.kinds(); !slices.Contains(kinds, idempotent.Unprotected) {
+				if kinds := seen.kinds(); !slices.Contains(kinds, idempotent.EventUnprotected) {
 					t.Errorf("events %v", kinds)
 				}
 			})

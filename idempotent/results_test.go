@@ -8,13 +8,14 @@ import (
 
 	"github.com/aws/aws-lambda-go/lambda"
 
+	"github.com/ikkai-go/idempotency"
 	"github.com/ikkai-go/idempotency/idempotent"
 	"github.com/ikkai-go/idempotency/persistence"
 )
 
 func resultsGuard(t *testing.T, store persistence.Store, results idempotent.Results) *idempotent.Guard {
 	t.Helper()
-	guard, err := idempotent.New(store, idempotent.Config{Operation: "report", Results: results})
+	guard, err := idempotent.New(store, idempotent.Config{Operation: "report", Key: idempotency.WholePayload(), Results: results})
 	if err != nil {
 		t.Fatal(err)
 	}

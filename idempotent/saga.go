@@ -39,9 +39,11 @@ func Saga[Out any](ctx context.Context, fn func(context.Context) (Out, error)) (
 	}
 	inner, cancel := context.WithCancel(ctx)
 	defer cancel()
+	before := j.enlisted.Len()
 	out, err := fn(inner)
 	cancel() // its steps are waited for
 	if answer := j.undo(ctx, err, bySaga); answer != nil {
+		j.enlisted.Truncate(before) // what is undone does not commit
 		return none, answer
 	}
 	return out, err
@@ -141,12 +143,9 @@ func (j *journal) undo(ctx context.Context, err error, by undoer) error {
 func (j *journal) compensateAll(ctx context.Context, failure []byte) (left []string, stopped error) {
 	j.mu.Unlock()
 	defer j.mu.Lock()
-	ctx = context.WithValue(withoutObserver(context.WithoutCancel(ctx)), callKey{}, j.call)
-	if !j.until.IsZero() {
-		var cancel context.CancelFunc
-		ctx, cancel = context.WithDeadline(ctx, j.until)
-		defer cancel()
-	}
+	ctx = j.call.within(context.WithoutCancel(ctx))
+	ctx, cancel := context.WithDeadline(ctx, j.until())
+	defer cancel()
 	if stopped = j.decide(ctx, failure); stopped != nil {
 		return names(j.left()), stopped
 	}
@@ -237,7 +236,7 @@ func (j *journal) compensate(ctx context.Context, state *stepState) error {
 	j.mu.Lock()
 	state.phase = undone
 	j.mu.Unlock()
-	j.report(ctx, Event{Kind: Compensated, Step: s.name})
+	j.report(ctx, Event{Kind: EventCompensated, Step: s.name})
 	return nil
 }
 
@@ -261,8 +260,8 @@ func (j *journal) findOut(ctx context.Context, state *stepState) error {
 
 // noteStuck says that undoing has stopped; in the record only the first time.
 func (j *journal) noteStuck(ctx context.Context, at *stepState, stopped error) {
-	j.report(ctx, Event{Kind: CompensationFailed, Step: at.name, Err: stopped})
-	if j.lost != nil || j.history.noted {
+	j.report(ctx, Event{Kind: EventCompensationFailed, Step: at.name, Err: stopped})
+	if errors.Is(stopped, ErrLeaseLost) || j.history.noted {
 		return
 	}
 	note := compensationFailure{Step: at.name, failure: failureOf(stopped)}

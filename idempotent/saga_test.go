@@ -70,7 +70,7 @@ func TestReport56StepsAreUndoneInReverse(t *testing.T) {
 			t.Fatalf("error %v of %T", err, err)
 		}
 		tr.wants(t, "flight", "hotel", "car", "undo HOTEL", "undo FLIGHT")
-		wantKinds(t, events, idempotent.StepExecuted, idempotent.StepExecuted, idempotent.Compensated, idempotent.Compensated, idempotent.Executed)
+		wantKinds(t, events, idempotent.EventStepExecuted, idempotent.EventStepExecuted, idempotent.EventCompensated, idempotent.EventCompensated, idempotent.EventExecuted)
 		_, err := call()
 		if p, ok := errors.AsType[*idempotent.PermanentError](err); !ok || p.Message != "sold out" {
 			t.Errorf("the duplicate: %v", err)
@@ -91,7 +91,7 @@ func TestReport56AFailedCompensationIsVisibleAndResumed(t *testing.T) {
 			t.Fatalf("error %v of %T", err, err)
 		}
 		tr.wants(t, "flight", "hotel", "car", "undo HOTEL")
-		wantKinds(t, events, idempotent.StepExecuted, idempotent.StepExecuted, idempotent.CompensationFailed, idempotent.PartialSuccess)
+		wantKinds(t, events, idempotent.EventStepExecuted, idempotent.EventStepExecuted, idempotent.EventCompensationFailed, idempotent.EventPartialSuccess)
 		if memory, ok := store.(*persistence.Memory); ok {
 			r := memory.Records()[0]
 			if r.Status != persistence.StatusPartial ||
@@ -131,7 +131,7 @@ func TestReport56AFailureOfTheFirstStepHasNothingToUndo(t *testing.T) {
 			t.Fatal(err)
 		}
 		tr.wants(t, "flight")
-		wantKinds(t, events, idempotent.Executed)
+		wantKinds(t, events, idempotent.EventExecuted)
 		if _, err := call(); !errors.Is(err, idempotent.ErrPermanent) {
 			t.Error(err)
 		}
@@ -304,7 +304,7 @@ func TestAStepThatMustRunAtMostOnceIsReconciled(t *testing.T) {
 // Meanwhile the next owner may have found out the same, and have run the step.
 func TestAnAnswerThatOutlastsTheLeaseStartsNothing(t *testing.T) {
 	inVirtualTime(t, func(t *testing.T, store persistence.Store) {
-		guard := newTestGuard(t, store, idempotent.Config{Steps: []string{"pay"}, Lease: 30 * time.Second})
+		guard := newTestGuard(t, store, idempotent.Config{Steps: []string{"pay"}, Renewal: idempotent.LeaseWholeRuns, Lease: 30 * time.Second})
 		first := bank{interrupted: true}
 		if _, err := idempotent.Do(t.Context(), guard, "k", first.pay); !errors.Is(err, errBroken) {
 			t.Fatal(err)

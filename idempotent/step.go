@@ -12,6 +12,7 @@ import (
 	"unicode"
 	"unicode/utf8"
 
+	"github.com/ikkai-go/idempotency"
 	"github.com/ikkai-go/idempotency/persistence"
 )
 
@@ -138,7 +139,7 @@ func (s *step) digest() (string, error) {
 	if err != nil {
 		return "", fmt.Errorf("%w: the input can't be encoded: %w", ErrStepMisuse, err)
 	}
-	digest, err := wholePayload.Fingerprint(markReplaced(input))
+	digest, err := idempotency.WholePayload().Fingerprint(markReplaced(input))
 	if err != nil {
 		return "", fmt.Errorf("%w: the input: %w", ErrStepMisuse, err)
 	}

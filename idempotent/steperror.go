@@ -37,6 +37,8 @@ var (
 // *NotStartedError, *LeaseLostError, *StoreError, *OutcomeUnknownError, *ReplayError,
 // *ResultNotStoredError.
 type StepError struct {
+	origin
+
 	// Key of the record; empty where there is none.
 	Key  string
 	Step string
@@ -59,9 +61,14 @@ func (e *StepError) Unwrap() error { return e.Err }
 // that these are kept: the next arrival of the request resumes it. It is what a
 // guarded call returns in place of the function's error then.
 type PartialSuccessError struct {
+	origin
+
 	Key string
 	// Done are the finished steps, in the order in which they were finished.
 	Done []string
+	// Stuck says that the next arrival would end the same way: somebody has to find
+	// out what became of a step, or to deploy what understands the record.
+	Stuck bool
 	// Err is the function's error.
 	Err error
 }
@@ -80,6 +87,8 @@ func (e *PartialSuccessError) Unwrap() error { return e.Err }
 // not all be undone. The record says so too, and the next arrival of the request goes
 // on undoing them.
 type CompensationError struct {
+	origin
+
 	Key string
 	// Left are the steps that are still to be undone, in the order in which that will
 	// happen.

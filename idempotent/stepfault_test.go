@@ -99,7 +99,7 @@ func TestFailOpenGoesOnWithoutACheckpoint(t *testing.T) {
 	if err != nil || out != "A" {
 		t.Fatalf("got %q, %v", out, err)
 	}
-	wantKinds(t, events, idempotent.NotStored, idempotent.Executed)
+	wantKinds(t, events, idempotent.EventNotStored, idempotent.EventExecuted)
 }
 
 // A failure for good is not undone before the record says so: a process that died in
@@ -146,7 +146,7 @@ func TestAnOutputThatIsTooLargeDoesNotUndoItsStep(t *testing.T) {
 	if _, err := call(nil); !errors.Is(err, idempotent.ErrPartialSuccess) || !errors.Is(err, errBroken) {
 		t.Fatal(err)
 	}
-	wantKinds(t, events, idempotent.NotStored, idempotent.PartialSuccess)
+	wantKinds(t, events, idempotent.EventNotStored, idempotent.EventPartialSuccess)
 	did.wants(t, "big", "next fails")
 	if _, err := call(nil); !errors.Is(err, idempotent.ErrResultNotStored) || !errors.Is(err, idempotent.ErrStep) {
 		t.Fatal(err)

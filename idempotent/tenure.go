@@ -14,8 +14,11 @@ import (
 // is settled, which happens on every way out.
 type tenure struct {
 	guard   *Guard
+	budget  budget
 	record  persistence.Record // as it was acquired
-	journal *journal           // of its steps; nil where the guard declares none
+	hold    *hold
+	journal *journal // of its steps; nil where the guard declares none
+	calling *calling // nil until the function may start
 
 	effect   effect
 	enlisted *persistence.Enlistment // commits with the result
@@ -36,42 +39,56 @@ func (t *tenure) lease() persistence.Lease {
 	return t.journal.current()
 }
 
-// until returns when the run must be over, or why it must not start. That is the
-// context's end, and before the end of the lease by any clock within the
-// allowance. An environment may have been frozen since the store answered, and a
-// frozen context's timer need not have fired yet: so the clock is read again.
-func (t *tenure) until(ctx context.Context) (time.Time, error) {
-	until := t.record.LeaseUntil.Add(-t.guard.config.ClockSkew)
-	if deadline, ok := ctx.Deadline(); ok {
-		until = earlier(until, deadline)
+// beginning says how the run has come by its record.
+func (t *tenure) beginning() EventKind {
+	switch {
+	case t.record.Attempt <= 1:
+		return EventAcquired
+	case t.record.TookOver == persistence.StatusPartial:
+		return EventResumed
+	default:
+		return EventTakenOver
 	}
-	err := ctx.Err()
-	if err == nil && !wallClock().Before(until) {
-		err = context.DeadlineExceeded
-	}
-	if err != nil {
-		return until, &NotStartedError{Key: t.record.Key, Err: err}
-	}
-	return until, nil
 }
 
-// run runs the function, and waits for its steps.
-func (t *tenure) run(ctx context.Context, until time.Time, run body) error {
-	defer t.journal.close()
-	if deadline, ok := ctx.Deadline(); t.journal != nil || !ok || until.Before(deadline) {
+// mayStart tells whether there is still time for the function.
+func (t *tenure) mayStart(ctx context.Context) error {
+	if err := t.budget.late(ctx, t.record.Key); err != nil {
+		return err
+	}
+	return t.hold.check(ctx)
+}
+
+// run runs the function while the record is held, and waits for its steps.
+func (t *tenure) run(ctx context.Context, run body) error {
+	ctx, stop := t.hold.keep(t.calling.within(ctx))
+	defer stop()
+	if t.journal != nil {
+		// The context of steps ends when the function returns; they are waited for, and
+		// need the lease until then.
+		defer t.journal.close()
 		var cancel context.CancelFunc
-		ctx, cancel = context.WithDeadline(ctx, until)
+		ctx, cancel = context.WithCancel(ctx)
 		defer cancel()
 	}
-	ctx, t.enlisted = t.guard.withCall(ctx, &calling{
-		Call:    Call{Operation: t.guard.config.Operation, Key: t.record.Key, Attempt: t.record.Attempt},
-		journal: t.journal,
-	})
+	ctx, t.enlisted = t.guard.enlisting(ctx)
+	if t.journal != nil {
+		t.journal.enlisted = t.enlisted
+	}
 	defer t.enlisted.Close()
 	started := time.Now()
 	err := run(ctx, &t.effect)
 	t.elapsed = time.Since(started)
+	ofFunction(err, t.record.Key)
 	return err
+}
+
+// settling is the context of the writes that settle the record.
+func (t *tenure) settling(ctx context.Context) (context.Context, context.CancelFunc) {
+	if t.calling != nil {
+		ctx = t.calling.within(ctx) // writes of the application may ask whose they are
+	}
+	return t.budget.settling(ctx)
 }
 
 // end settles a record that is not settled yet: something has panicked, or has
@@ -104,15 +121,24 @@ func (t *tenure) settleFailure(ctx context.Context, err error) error {
 	err = t.journal.settle(ctx, err)
 	stored, permanent := recordable(err)
 	if !permanent {
-		kept := t.release(ctx, err)
-		if t.journal.stuck() || len(kept) == 0 {
-			return err
-		}
-		return &PartialSuccessError{Key: t.record.Key, Done: kept, Err: err}
+		return t.unfinished(ctx, err, t.release(ctx, err))
 	}
 	t.status, t.effect = persistence.StatusFailed, effect{done: true, result: stored}
 	_ = t.complete(ctx, err)
 	return err
+}
+
+// unfinished returns the error of a call that the next arrival of the request goes on
+// with, and reports where none will get any further.
+func (t *tenure) unfinished(ctx context.Context, err error, kept []string) error {
+	blocked := t.journal.blockedBy(err)
+	if blocked != nil {
+		t.guard.report(ctx, Event{Kind: EventStuck, Key: t.record.Key, Step: blocked.Step, Attempt: t.record.Attempt, Err: blocked})
+	}
+	if t.journal.stuck() || len(kept) == 0 {
+		return err
+	}
+	return &PartialSuccessError{Key: t.record.Key, Done: kept, Stuck: blocked != nil, Err: err}
 }
 
 // settleResult records the function's result. Where one of the writes that commit
@@ -124,14 +150,38 @@ func (t *tenure) settleResult(ctx context.Context) error {
 	case err == nil:
 		return nil
 	case !t.settled:
-		return t.settleFailure(ctx, uncommitted(t.record.Key, err))
+		return t.settleFailure(ctx, uncommitted(t.record.Key, err, DoneMaybe))
 	case errors.Is(err, persistence.ErrLeaseLost):
-		return &LeaseLostError{Key: t.record.Key, Result: t.effect.result, Err: err}
+		return t.superseded(err)
 	case t.guard.config.OnStoreFault == FailOpen && len(t.enlisted.Close()) == 0:
 		return nil
 	default:
-		return notCompleted(t.record.Key, t.effect.result, err)
+		return t.notCompleted(err)
 	}
+}
+
+// superseded is the error of a run whose record is somebody else's. A result that was to
+// commit with its writes did not happen.
+func (t *tenure) superseded(err error) error {
+	if t.committing {
+		return &LeaseLostError{Key: t.record.Key, Err: err}
+	}
+	return &LeaseLostError{Key: t.record.Key, Executed: true, Result: t.effect.result, Err: err}
+}
+
+// notCompleted is the error of a function that has run, and whose record may not say so.
+// Where its effects are steps and enlisted writes, a repetition brings it to its end,
+// once nobody can take it for a run that is still under way.
+func (t *tenure) notCompleted(err error) error {
+	failed := notCompleted(t.record.Key, t.effect.result, err)
+	if len(t.journal.kept()) > 0 || t.committing {
+		done := DoneMaybe
+		if t.journal != nil {
+			done = DoneSomething
+		}
+		failed.told = Verdict{Done: done, Retry: true, After: max(t.hold.end().Sub(wallClock()), askAgain), Code: CodeNotStored}
+	}
+	return failed
 }
 
 // complete writes the outcome, without its result where that can't be stored, and
@@ -145,7 +195,7 @@ func (t *tenure) complete(ctx context.Context, cause error) error {
 	if outcome.Status == persistence.StatusCompleted {
 		writes = t.enlisted.Close()
 	}
-	settling, cancel := t.guard.settling(ctx)
+	settling, cancel := t.settling(ctx)
 	defer cancel()
 	t.committing = len(writes) > 0
 	err := t.guard.complete(settling, t.lease(), outcome, writes)
@@ -163,13 +213,13 @@ func (t *tenure) complete(ctx context.Context, cause error) error {
 	}
 	switch {
 	case errors.Is(err, persistence.ErrLeaseLost):
-		t.report(ctx, LeaseLost, err)
+		t.report(ctx, EventLeaseLost, err)
 	case err != nil:
-		t.report(ctx, NotStored, err)
+		t.report(ctx, EventNotStored, err)
 	case e.omit != nil:
-		t.report(ctx, NotStored, e.omit)
+		t.report(ctx, EventNotStored, e.omit)
 	default:
-		t.report(ctx, Executed, cause)
+		t.report(ctx, EventExecuted, cause)
 	}
 	return err
 }
@@ -187,30 +237,24 @@ func (g *Guard) complete(ctx context.Context, l persistence.Lease, o persistence
 // know. It returns the finished steps that remain.
 func (t *tenure) release(ctx context.Context, cause error) (kept []string) {
 	t.journal.finishPending(ctx)
-	settling, cancel := t.guard.settling(ctx)
+	settling, cancel := t.settling(ctx)
 	defer cancel()
 	err := t.guard.store.Release(settling, t.lease())
 	t.settled = true
 	switch {
 	case errors.Is(err, persistence.ErrLeaseLost):
-		t.report(ctx, LeaseLost, cause)
+		t.report(ctx, EventLeaseLost, cause)
 		return nil
 	case err != nil:
-		t.report(ctx, StoreFailed, fmt.Errorf("release: %w", err))
+		t.report(ctx, EventStoreFailed, fmt.Errorf("release: %w", err))
 	case len(t.lease().Steps) > 0:
-		t.report(ctx, PartialSuccess, cause)
+		t.report(ctx, EventPartialSuccess, cause)
 	default:
-		t.report(ctx, Released, cause)
+		t.report(ctx, EventReleased, cause)
 	}
 	return t.journal.kept()
 }
 
 func (t *tenure) report(ctx context.Context, kind EventKind, err error) {
 	t.guard.report(ctx, Event{Kind: kind, Key: t.record.Key, Attempt: t.record.Attempt, Elapsed: t.elapsed, ExpiresAt: t.expires, Err: err})
-}
-
-// settling is the context of the writes that settle a record. The function's own
-// may be over by then; the record must be settled all the same.
-func (g *Guard) settling(ctx context.Context) (context.Context, context.CancelFunc) {
-	return context.WithTimeout(context.WithoutCancel(ctx), g.config.StoreTimeout)
 }

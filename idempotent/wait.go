@@ -12,7 +12,10 @@ import (
 const (
 	firstPoll   = 50 * time.Millisecond
 	longestPoll = time.Second
-	askAgain    = time.Second
+	// askAgain is how long to wait where nothing tells how long it will take, and the
+	// least that is suggested; askLatest is the most.
+	askAgain  = time.Second
+	askLatest = 30 * time.Second
 )
 
 // wait is a duplicate's patience with the run it duplicates.
@@ -73,11 +76,16 @@ func jitter(limit time.Duration) time.Duration {
 	return time.Duration(binary.NativeEndian.Uint64(random[:]) % uint64(limit))
 }
 
-// retryAfter suggests when a duplicate that does not wait should come back.
+// retryAfter suggests when a duplicate that does not wait should come back: after as
+// long again as the run's lease has lasted by now, if it was given as the claim's would
+// be. So a run that takes long is asked for less and less often, and one that has died
+// when its lease is over, which may come earlier than anything else.
 func retryAfter(c persistence.Claim, r persistence.Record) time.Duration {
 	if r.LeaseUntil.IsZero() {
 		return askAgain
 	}
+	lasted := c.LeaseUntil.Sub(r.LeaseUntil)
 	// The last millisecond still belongs to the owner.
-	return min(askAgain, max(r.LeaseUntil.Sub(c.Now), 0)+time.Millisecond)
+	left := max(r.LeaseUntil.Sub(c.Now), 0) + time.Millisecond
+	return min(max(lasted, askAgain), askLatest, left)
 }

@@ -20,9 +20,9 @@ func TestADuplicateWaitsForTheOutcome(t *testing.T) {
 		err             error
 		kinds           []idempotent.EventKind
 	}{
-		"in time":      {2 * time.Second, 3 * time.Second, nil, []idempotent.EventKind{idempotent.Executed, idempotent.Waited, idempotent.Replayed}},
-		"too late":     {5 * time.Second, 3 * time.Second, idempotent.ErrInProgress, []idempotent.EventKind{idempotent.Waited, idempotent.InProgress, idempotent.Executed}},
-		"not at all":   {5 * time.Second, 0, idempotent.ErrInProgress, []idempotent.EventKind{idempotent.InProgress, idempotent.Executed}},
+		"in time":      {2 * time.Second, 3 * time.Second, nil, []idempotent.EventKind{idempotent.EventExecuted, idempotent.EventWaited, idempotent.EventReplayed}},
+		"too late":     {5 * time.Second, 3 * time.Second, idempotent.ErrInProgress, []idempotent.EventKind{idempotent.EventWaited, idempotent.EventInProgress, idempotent.EventExecuted}},
+		"not at all":   {5 * time.Second, 0, idempotent.ErrInProgress, []idempotent.EventKind{idempotent.EventInProgress, idempotent.EventExecuted}},
 		"at the brink": {3 * time.Second, 3 * time.Second, nil, nil},
 	}
 	for name, test := range tests {

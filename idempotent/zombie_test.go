@@ -59,7 +59,7 @@ func TestAZombieCannotTouchTheWinner(t *testing.T) {
 					for _, kind := range seen.kinds() {
 						counts[kind]++
 					}
-					if counts[idempotent.TakenOver] != 1 || counts[idempotent.LeaseLost] != 1 || counts[idempotent.Executed] != 1 || counts[idempotent.Replayed] != 1 {
+					if counts[idempotent.EventTakenOver] != 1 || counts[idempotent.EventLeaseLost] != 1 || counts[idempotent.EventExecuted] != 1 || counts[idempotent.EventReplayed] != 1 {
 						t.Errorf("events %v", counts)
 					}
 				})
@@ -140,7 +140,7 @@ func TestAnUnknownOutcomeIsRefusedWhereConfigured(t *testing.T) {
 		if _, err := idempotent.Do(within(t, time.Minute), guard, "k", run); !errors.As(err, &unknown) || !errors.Is(err, idempotent.ErrOutcomeUnknown) {
 			t.Errorf("after the lease: %v", err)
 		}
-		if kinds := seen.kinds(); len(kinds) != 2 || kinds[1] != idempotent.OutcomeUnknown {
+		if kinds := seen.kinds(); len(kinds) != 2 || kinds[1] != idempotent.EventStuck {
 			t.Errorf("events %v", kinds)
 		}
 		time.Sleep(time.Hour) // virtual

@@ -118,6 +118,7 @@ func (c Claim) Fresh() Record {
 func (c Claim) TakeOver(stale Record) Record {
 	r := c.Fresh()
 	r.Steps = stale.Steps
+	r.TookOver = stale.Status
 	r.Attempt = stale.Attempt + 1
 	if r.Fingerprint == "" {
 		r.Fingerprint = stale.Fingerprint

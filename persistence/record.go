@@ -60,6 +60,11 @@ type Record struct {
 
 	// Attempt counts the acquisitions of this record, from 1; 0 is not known.
 	Attempt int
+
+	// TookOver is the status that an acquisition found, where it has taken a record
+	// over: it tells a run that died from one that was given up after some of its steps.
+	// It is not stored, and empty where it is not known, as after a lost reply.
+	TookOver Status
 }
 
 // LeaseLive tells whether a run of this record may still be under way at now,

@@ -81,6 +81,26 @@ func (e *Enlistment) Close() []Write {
 	return e.writes
 }
 
+// Len returns how many writes are enlisted.
+func (e *Enlistment) Len() int {
+	if e == nil {
+		return 0
+	}
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return len(e.writes)
+}
+
+// Truncate drops all writes but the first n: those of a part of the run that was undone.
+func (e *Enlistment) Truncate(n int) {
+	if e == nil {
+		return
+	}
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.writes = slices.Clip(e.writes[:min(n, len(e.writes))])
+}
+
 type enlistmentKey struct{}
 
 // WithEnlistment returns a context in which [Enlist] adds to e. With nil, nothing

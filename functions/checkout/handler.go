@@ -55,7 +55,7 @@ func (h *handler) take(ctx context.Context, body []byte) (sale, error) {
 	if err != nil {
 		return sale{}, err
 	}
-	id := "ord_" + downstream.ID(downstream.Key(ctx))
+	id := "ord_" + downstream.ID(idempotent.DownstreamKey(ctx))
 	made, found, err := findSale(ctx, h.sales, id)
 	switch {
 	case err != nil:
@@ -121,7 +121,7 @@ func (e *DeclinedError) Error() string { return "the payment was declined: " + e
 // without a Reconcile that asks the provider, for an outcome that nobody knows.
 func (h *handler) charge(ctx context.Context, o order, amount int64) (id string, err error) {
 	return idempotent.Step(ctx, stepCharge, func(ctx context.Context) (string, error) {
-		id, err := h.provider.Do(ctx, downstream.StepKey(ctx), ledger.Row{
+		id, err := h.provider.Do(ctx, idempotent.DownstreamKey(ctx), ledger.Row{
 			"customer": ledger.Text(o.Customer),
 			"amount":   ledger.Number(amount),
 		})
@@ -138,7 +138,7 @@ func (h *handler) charge(ctx context.Context, o order, amount int64) (id string,
 // confirm sends the mail. Where it can't be delivered the goods are sold all the same.
 func (h *handler) confirm(ctx context.Context, id string, o order) error {
 	_, err := idempotent.Step(ctx, stepConfirm, func(ctx context.Context) (string, error) {
-		mail, err := h.mail.Do(ctx, downstream.StepKey(ctx), ledger.Row{
+		mail, err := h.mail.Do(ctx, idempotent.DownstreamKey(ctx), ledger.Row{
 			"to":      ledger.Text(o.Email),
 			"subject": ledger.Text("Your order " + id),
 		})

@@ -391,17 +391,19 @@ func TestGoodsThatCannotBeGivenBackYetAreByTheRetry(t *testing.T) {
 	wantBooks(t, db, unsold)
 }
 
-func TestWithTheGuardsOffEveryRequestSells(t *testing.T) {
+// With the guards off every request runs. The key is still handed on, so that whoever
+// knows keys downstream does not carry it out twice.
+func TestWithTheGuardsOffOnlyWhoKnowsTheKeyRecognisesARequest(t *testing.T) {
 	t.Setenv("IDEMPOTENCY_DISABLED", "true")
 	db := newDatabase(t)
 	e := newEnvironment(t, db, "", "")
 	e.Respond(event(t, "httpapi-checkout"), 201)
 	e.Respond(event(t, "httpapi-checkout"), 201)
-	wantBooks(t, db, books{cups: 6, pots: 0, charges: 2, mails: 2, sales: 2})
+	wantBooks(t, db, books{cups: 8, pots: 1, charges: 1, mails: 1, sales: 1})
 	newEnvironment(t, db, "refuse", "").Respond(event(t, "httpapi-checkout-sold-out"), 409)
 	shelve(t, db, "pot-iron", 9, 60_00)
 	newEnvironment(t, db, "refuse", "").Respond(event(t, "httpapi-checkout-sold-out"), 402)
-	wantBooks(t, db, books{cups: 6, pots: 9, charges: 2, mails: 2, sales: 2})
+	wantBooks(t, db, books{cups: 8, pots: 9, charges: 1, mails: 1, sales: 1})
 	wantRecord(t, db, "")
 }
 

@@ -16,7 +16,7 @@ func TestTheAlarmsKnowOfGoodsThatAreNotBack(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if pattern := fmt.Sprintf(`$.message = "idempotency: %s"`, idempotent.CompensationFailed); !strings.Contains(string(template), pattern) {
+	if pattern := fmt.Sprintf(`$.event = %q`, idempotent.EventCompensationFailed); !strings.Contains(string(template), pattern) {
 		t.Errorf("template.yaml has no filter for %s", pattern)
 	}
 }

@@ -8,7 +8,6 @@ import (
 
 	"github.com/aws/aws-lambda-go/events"
 
-	"github.com/ikkai-go/idempotency/functions/internal/downstream"
 	"github.com/ikkai-go/idempotency/functions/internal/ledger"
 	"github.com/ikkai-go/idempotency/functions/internal/simulated"
 	"github.com/ikkai-go/idempotency/idempotent"
@@ -49,7 +48,7 @@ func (h *handler) place(ctx context.Context, o order, _ events.SQSMessage) error
 	case placed != nil:
 		return same(placed, row)
 	}
-	shipment, err := h.warehouse.Do(ctx, downstream.Key(ctx), row)
+	shipment, err := h.warehouse.Do(ctx, idempotent.DownstreamKey(ctx), row)
 	switch {
 	case errors.Is(err, simulated.ErrRefused):
 		return errSoldOut

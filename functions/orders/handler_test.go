@@ -103,9 +103,9 @@ func TestAMessageThatIsNoOrderLeavesNoTrace(t *testing.T) {
 
 func TestWhatIsShippedIsWhatTheKeyIsMadeOf(t *testing.T) {
 	db := newDatabase(t)
-	wantFailed(t, newEnvironment(t, db, "", ""), message(t, "m", `{"order_id":"1","Order_ID":"2","customer":"c","items":[{"sku":"s","quantity":1}]}`))
+	wantFailed(t, newEnvironment(t, db, "", ""), message(t, "m", `{"order_id":"1","Order_ID":"2","customer":"c","items":[{"sku":"s","quantity":1}]}`), "m")
 	wantFailed(t, newEnvironment(t, db, "", ""), message(t, "n", `{"order_id":"2","customer":"c","items":[{"sku":"s","quantity":1}]}`))
-	wantRows(t, db, 2, 2)
+	wantRows(t, db, 1, 1)
 }
 
 func TestAnotherOrderUnderTheSameIdIsRefused(t *testing.T) {

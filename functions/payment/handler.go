@@ -9,6 +9,7 @@ import (
 	"github.com/ikkai-go/idempotency/functions/internal/downstream"
 	"github.com/ikkai-go/idempotency/functions/internal/httpevent"
 	"github.com/ikkai-go/idempotency/functions/internal/ledger"
+	"github.com/ikkai-go/idempotency/idempotent"
 )
 
 // handler takes payments.
@@ -46,7 +47,7 @@ func (h *handler) take(ctx context.Context, body []byte) (payment, error) {
 // anywhere: what it did then is found again under names made from the request's
 // key, and not done twice.
 func (h *handler) pay(ctx context.Context, o order) (payment, error) {
-	key := downstream.Key(ctx)
+	key := idempotent.DownstreamKey(ctx)
 	id := "pay_" + downstream.ID(key)
 	p, found, err := findPayment(ctx, h.payments, id)
 	switch {

@@ -289,13 +289,15 @@ func TestALostReplyChangesNothing(t *testing.T) {
 	}
 }
 
-func TestWithTheGuardsOffEveryRequestPays(t *testing.T) {
+// With the guards off every request runs, and hands the same key on: who knows it
+// downstream does not carry it out twice.
+func TestWithTheGuardsOffTheKeyIsStillHandedOn(t *testing.T) {
 	t.Setenv("IDEMPOTENCY_DISABLED", "true")
 	db := newDatabase(t)
 	e := newEnvironment(t, db, "", "")
 	e.Respond(event(t, "httpapi-payment"), 201)
 	e.Respond(event(t, "httpapi-payment"), 201)
-	wantRows(t, db, 2, 2)
+	wantRows(t, db, 1, 1)
 	wantRecord(t, db, "")
 }
 

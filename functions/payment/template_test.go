@@ -16,9 +16,9 @@ func TestTheAlarmsKnowTheGuardsEvents(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, kind := range []idempotent.EventKind{
-		idempotent.LeaseLost, idempotent.OutcomeUnknown, idempotent.NotStored, idempotent.StoreFailed,
+		idempotent.EventLeaseLost, idempotent.EventStuck, idempotent.EventNotStored, idempotent.EventStoreFailed,
 	} {
-		if pattern := fmt.Sprintf(`$.message = "idempotency: %s"`, kind); !strings.Contains(string(template), pattern) {
+		if pattern := fmt.Sprintf(`$.event = %q`, kind); !strings.Contains(string(template), pattern) {
 			t.Errorf("template.yaml has no filter for %s", pattern)
 		}
 	}

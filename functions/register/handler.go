@@ -11,6 +11,7 @@ import (
 	"github.com/ikkai-go/idempotency/functions/internal/httpevent"
 	"github.com/ikkai-go/idempotency/functions/internal/ledger"
 	"github.com/ikkai-go/idempotency/functions/internal/simulated"
+	"github.com/ikkai-go/idempotency/idempotent"
 )
 
 // handler registers users.
@@ -50,7 +51,7 @@ func (h *handler) take(ctx context.Context, body []byte) (account, error) {
 // the request, and is the same in all its tries: an account that has this ID was made
 // by an earlier one, and is the answer, also where the record of that try is gone.
 func (h *handler) register(ctx context.Context, r registration) (account, error) {
-	id := "usr_" + downstream.ID(downstream.Key(ctx), r.Email, r.Name)
+	id := "usr_" + downstream.ID(idempotent.DownstreamKey(ctx), r.Email, r.Name)
 	a, err := addAccount(ctx, h.users, account{ID: id, registration: r, CreatedAt: time.Now().UTC()})
 	switch {
 	case err != nil:

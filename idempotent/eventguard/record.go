@@ -72,7 +72,7 @@ func (p processor) settle(ctx context.Context, r record, run func(context.Contex
 		return nil, run(ctx)
 	})
 	switch {
-	case last == idempotent.Replayed && errors.Is(err, idempotent.ErrResultNotStored):
+	case last == idempotent.EventReplayed && errors.Is(err, idempotent.ErrResultNotStored):
 		return nil
 	case p.config.OnPermanent == AcknowledgePermanent && permanent(err) && final(last):
 		p.config.Logger.LogAttrs(ctx, slog.LevelWarn, "idempotency: acknowledged a permanent failure",
@@ -94,7 +94,7 @@ func permanent(err error) bool {
 // event that is; or whether there is to be no record. A failure whose record was
 // lost or not written comes back: somebody else may be running it.
 func final(last idempotent.EventKind) bool {
-	return last == idempotent.Executed || last == idempotent.Replayed || last == idempotent.Unprotected
+	return last == idempotent.EventExecuted || last == idempotent.EventReplayed || last == idempotent.EventUnprotected
 }
 
 // contain runs fn so that neither its panic nor the end of its goroutine takes

@@ -819,7 +819,7 @@ func TestWhatIsNotRecordedComesBack(t *testing.T) {
 func TestAPermanentFailureAfterATakeoverComesBack(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := persistence.NewMemory()
-		guard := newGuard(t, store, idempotent.Config{Key: byOrderID, Lease: 10 * time.Second})
+		guard := newGuard(t, store, idempotent.Config{Key: byOrderID, Renewal: idempotent.LeaseWholeRuns, Lease: 10 * time.Second})
 		handle := consumer(t, guard, eventguard.Config{OnPermanent: eventguard.AcknowledgePermanent}, func(context.Context, order, events.SQSMessage) error {
 			time.Sleep(12 * time.Second) // virtual; longer than the lease
 			now := time.Now()

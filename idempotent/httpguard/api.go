@@ -71,7 +71,7 @@ func (a *API) serve(ctx context.Context, r *Request, run func(context.Context) (
 			return a.replays.keep(answer), nil
 		}
 	})
-	ran := own != 0 && last.Kind != idempotent.Replayed // a run of the short form may have lost to another
+	ran := own != 0 && last.Kind != idempotent.EventReplayed // a run of the short form may have lost to another
 	switch {
 	case ran && own == failed:
 		return served{}, err

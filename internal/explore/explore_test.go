@@ -153,8 +153,8 @@ func TestEveryAssumptionIsNeeded(t *testing.T) {
 		told   string // in the guarantee sheet
 	}{
 		"clocks within the allowance": {
-			OnDynamoDB(plain), Bounds{Callers: 2, Passes: 1, Skews: []time.Duration{0, 2 * Allowance}},
-			Alone, 9, "with a clock 2 s ahead, broken in 9 steps",
+			OnDynamoDB(plain), Bounds{Callers: 2, Passes: 1, Skews: []time.Duration{0, 3 * Allowance}},
+			Alone, 9, "with a clock 3 s ahead, broken in 9 steps",
 		},
 		"clocks within the allowance, for results": {
 			OnDynamoDB(plain), Bounds{Callers: 2, Passes: 1, Skews: []time.Duration{0, 2 * Allowance}},
@@ -166,7 +166,7 @@ func TestEveryAssumptionIsNeeded(t *testing.T) {
 		},
 		"a store that is reached, or no answer": {
 			OnDynamoDB(idempotent.Config{OnStoreFault: idempotent.FailOpen}), Bounds{Callers: 1, Faults: 2},
-			Truthful, 5, "with `FailOpen`, broken in 5 steps",
+			Truthful, 6, "with `FailOpen`, broken in 6 steps",
 		},
 		"an effect that comes and goes with its record": {
 			OnDynamoDB(plain), Bounds{Callers: 2, Passes: 1, Once: true},

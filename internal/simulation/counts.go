@@ -54,16 +54,16 @@ const (
 func Everything(b Business) []string {
 	everything := []string{
 		calls, deaths, effects, freezes, givenUp, late, processes, recorded, removed, requests,
-		string(idempotent.Executed), string(idempotent.Replayed), string(idempotent.Waited), string(idempotent.InProgress),
-		string(idempotent.Mismatch), string(idempotent.TakenOver), string(idempotent.Released), string(idempotent.LeaseLost),
-		string(idempotent.NotStored), string(idempotent.OutcomeUnknown), string(idempotent.StoreFailed),
+		string(idempotent.EventExecuted), string(idempotent.EventReplayed), string(idempotent.EventWaited), string(idempotent.EventInProgress),
+		string(idempotent.EventMismatch), string(idempotent.EventTakenOver), string(idempotent.EventReleased), string(idempotent.EventLeaseLost),
+		string(idempotent.EventNotStored), string(idempotent.EventStuck), string(idempotent.EventStoreFailed),
 	}
 	if b == Transfers {
 		everything = slices.DeleteFunc(everything, func(what string) bool { return what == effects })
 		everything = append(everything,
 			short, stale, moved, undone, unheard, zombies,
-			string(idempotent.PartialSuccess), string(idempotent.StepExecuted), string(idempotent.StepReplayed),
-			string(idempotent.Compensated), string(idempotent.CompensationFailed),
+			string(idempotent.EventPartialSuccess), string(idempotent.EventStepExecuted), string(idempotent.EventStepReplayed),
+			string(idempotent.EventCompensated), string(idempotent.EventCompensationFailed),
 		)
 	}
 	return everything

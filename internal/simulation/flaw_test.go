@@ -44,7 +44,7 @@ func TestAFlawIsFound(t *testing.T) {
 // mustBreak runs seeds until one has broken each of the rules.
 func mustBreak(t *testing.T, b simulation.Business, f simulation.Flaw, missing ...simulation.Rule) {
 	t.Helper()
-	const seeds = 40
+	const seeds = 100
 	for seed := range uint64(seeds) {
 		report := simulation.Run(t, b, seed, f)
 		for _, v := range report.Violations {

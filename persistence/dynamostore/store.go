@@ -91,7 +91,9 @@ func (s *Store) Acquire(ctx context.Context, c persistence.Claim) (persistence.R
 		case err != nil:
 			return persistence.Record{}, fault("acquire", err)
 		case applied && len(there) > 0:
+			tookOver := record.TookOver
 			record, err = s.schema.decode(there)
+			record.TookOver = tookOver
 			return record, fault("acquire", err)
 		case applied:
 			return record, nil

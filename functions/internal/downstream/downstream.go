@@ -4,34 +4,10 @@
 package downstream
 
 import (
-	"context"
-	"crypto/rand"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
-
-	"github.com/ikkai-go/idempotency/idempotent"
 )
-
-// Key is the key of the guarded request. With the guards switched off there is
-// none, and every run is a request of its own.
-func Key(ctx context.Context) string {
-	call, guarded := idempotent.CallFrom(ctx)
-	if !guarded {
-		return rand.Text()
-	}
-	return call.Key
-}
-
-// StepKey is the key of the step, or of the compensation, that is being run. With the
-// guards switched off there is none, as there is no [Key].
-func StepKey(ctx context.Context) string {
-	step, within := idempotent.StepFrom(ctx)
-	if _, guarded := idempotent.CallFrom(ctx); !within || !guarded {
-		return rand.Text()
-	}
-	return step.Token
-}
 
 // ID is a short name made from a key and what else tells the thing from others: 32
 // hexadecimal digits, which say nothing about either.

@@ -10,7 +10,6 @@ import (
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 
-	"github.com/ikkai-go/idempotency/functions/internal/downstream"
 	"github.com/ikkai-go/idempotency/functions/internal/ledger"
 	"github.com/ikkai-go/idempotency/functions/internal/simulated"
 	"github.com/ikkai-go/idempotency/idempotent"
@@ -115,7 +114,7 @@ func (p *Payroll) pay(ctx context.Context, month string, e Employee) error {
 	if e.Salary <= 0 {
 		return errors.New("there is no salary to pay")
 	}
-	transfer, err := p.bank.Do(ctx, downstream.Key(ctx), ledger.Row{
+	transfer, err := p.bank.Do(ctx, idempotent.DownstreamKey(ctx), ledger.Row{
 		"employee": ledger.Text(e.ID),
 		"month":    ledger.Text(month),
 		"amount":   ledger.Number(e.Salary),

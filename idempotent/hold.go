@@ -1,0 +1,208 @@
+package idempotent
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"time"
+
+	"github.com/ikkai-go/idempotency/persistence"
+)
+
+// hold is a run's hold on its record: the lease, as far as the store has confirmed it,
+// and what makes it longer while the run is alive. Everything that may only happen under
+// the lease asks it first. Safe for concurrent use.
+type hold struct {
+	guard  *Guard
+	lease  persistence.Lease // of the record as it was acquired
+	budget budget
+
+	mu        sync.Mutex
+	confirmed time.Time // the end of the lease that the store has confirmed last
+	lost      error     // the owner has learnt that it was superseded
+}
+
+func (g *Guard) newHold(r persistence.Record, b budget) *hold {
+	return &hold{guard: g, lease: r.Lease(), budget: b, confirmed: r.LeaseUntil}
+}
+
+// leaseEnd returns until when a claim that is made now wants to be alone. Where leases
+// are renewed that is no longer than a dead run may lock its key; otherwise it is as
+// long as the run can take.
+func (g *Guard) leaseEnd(now time.Time, b budget) time.Time {
+	end := now.Add(g.config.Lease)
+	if !b.deadline.IsZero() {
+		if whole := b.deadline.Add(g.config.ClockSkew); g.renewer == nil || whole.Before(end) {
+			end = whole
+		}
+	}
+	if least := now.Add(g.config.MinLease); end.Before(least) {
+		end = least
+	}
+	return ceil(end, time.Millisecond)
+}
+
+// until returns when everything that needs the lease must be over: before its end by any
+// clock within the allowance, and in time to record what came of it. Zero is no limit.
+func (h *hold) until() time.Time {
+	until := h.end().Add(-h.guard.config.ClockSkew)
+	if !h.budget.runUntil.IsZero() {
+		until = earlier(until, h.budget.runUntil)
+	}
+	return until
+}
+
+// check tells whether anything may start now: the owner has not learnt that it was
+// superseded, and its time is not over by any clock within the allowance. That keeps a
+// superseded owner from its next step without having to ask the store. An environment
+// may have been frozen since the store answered, and the timers of its contexts need
+// not have fired yet: so the clock is read each time.
+func (h *hold) check(ctx context.Context) error {
+	h.mu.Lock()
+	lost := h.lost
+	h.mu.Unlock()
+	if lost != nil {
+		return lost
+	}
+	err := ctx.Err()
+	if err == nil && !wallClock().Before(h.until()) {
+		err = context.DeadlineExceeded
+	}
+	if err != nil {
+		return &NotStartedError{Key: h.lease.Key, Err: err}
+	}
+	return nil
+}
+
+// lose notes that the store says that somebody else owns the record.
+func (h *hold) lose(lost error) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.lost == nil {
+		h.lost = lost
+	}
+}
+
+// renews tells whether the run may outlast its lease, and so has to renew it.
+func (h *hold) renews() bool {
+	return h.guard.renewer != nil && (h.budget.deadline.IsZero() || h.end().Before(h.budget.deadline))
+}
+
+// extended is the end that the lease would have if it was renewed now; zero where
+// leases are not renewed. A checkpoint that carries it renews the lease for free.
+func (h *hold) extended() time.Time {
+	if !h.renews() {
+		return time.Time{}
+	}
+	return h.guard.leaseEnd(wallClock(), h.budget)
+}
+
+// end is when the confirmed lease ends.
+func (h *hold) end() time.Time {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return h.confirmed
+}
+
+// confirm notes that the store has made the lease longer.
+func (h *hold) confirm(until time.Time) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if until.After(h.confirmed) {
+		h.confirmed = until
+	}
+}
+
+// keep returns the context of the function, which ends with the hold, and renews the
+// lease for as long as the function runs. Call stop when it is over: it returns when
+// nothing is renewed any more.
+func (h *hold) keep(ctx context.Context) (held context.Context, stop func()) {
+	if !h.renews() {
+		return context.WithDeadline(ctx, h.until())
+	}
+	limit, endLimit := ctx, context.CancelFunc(func() {})
+	if !h.budget.runUntil.IsZero() {
+		limit, endLimit = context.WithDeadline(ctx, h.budget.runUntil)
+	}
+	held, cancel := context.WithCancelCause(limit)
+	var renewing sync.WaitGroup
+	renewing.Go(func() {
+		if err := h.renewAll(held); err != nil {
+			cancel(err)
+		}
+	})
+	return held, func() {
+		cancel(context.Canceled)
+		renewing.Wait()
+		endLimit()
+	}
+}
+
+// renewAll renews the lease each time that half of it is over, until the context ends or
+// the lease reaches past the call's deadline. It returns why the hold is over, if it is:
+// the record is somebody else's, or the table could not be reached for as long as the
+// confirmed lease lasted.
+func (h *hold) renewAll(ctx context.Context) error {
+	for end := h.end(); h.budget.deadline.IsZero() || end.Before(h.budget.deadline); end = h.end() {
+		if pauseUntil(ctx, end.Add(-h.guard.config.Lease/2)) != nil {
+			return nil // the function is over
+		}
+		if h.end().After(end) {
+			continue // a checkpoint has renewed it meanwhile
+		}
+		if err := h.renew(ctx, end); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// renew makes the lease that ends then longer. It tries until that is over: there is
+// nothing else to be done about a table that can't be reached.
+func (h *hold) renew(ctx context.Context, end time.Time) error {
+	over := end.Add(-h.guard.config.ClockSkew)
+	trying, cancel := context.WithDeadline(ctx, over)
+	defer cancel()
+	for pause := firstPoll; ; pause = min(2*pause, longestPoll) {
+		err := errLeaseOver
+		if now := wallClock(); now.Before(over) {
+			until := h.guard.leaseEnd(now, h.budget)
+			lease := h.lease
+			lease.Until = until
+			if err = h.guard.renewer.Renew(trying, lease); err == nil {
+				h.confirm(until)
+				h.guard.report(ctx, Event{Kind: EventRenewed, Key: h.lease.Key})
+				return nil
+			}
+		}
+		switch {
+		case ctx.Err() != nil, h.end().After(end):
+			return nil // the function is over, or a checkpoint got through
+		case errors.Is(err, persistence.ErrLeaseLost):
+			lost := &LeaseLostError{Key: h.lease.Key, Err: err}
+			h.lose(lost)
+			return lost
+		case !wallClock().Before(over):
+			h.guard.report(ctx, Event{Kind: EventStoreFailed, Key: h.lease.Key,
+				Err: &StoreError{Op: "renew", Key: h.lease.Key, Retryable: persistence.Retryable(err), Err: err}})
+			return errors.Join(errLeaseOver, err)
+		}
+		_ = pauseUntil(trying, wallClock().Add(pause/2+jitter(pause/2)))
+	}
+}
+
+// errLeaseOver says that a lease could not be renewed in time.
+var errLeaseOver = errors.New("idempotent: the lease is over, and could not be renewed")
+
+// pauseUntil waits for an instant of the wall clock. The error says that the context
+// ended first.
+func pauseUntil(ctx context.Context, at time.Time) error {
+	timer := time.NewTimer(at.Sub(wallClock()))
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return ctx.Err()
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}

@@ -1,0 +1,159 @@
+package idempotent
+
+import (
+	"errors"
+	"sync/atomic"
+
+	"github.com/ikkai-go/idempotency"
+	"github.com/ikkai-go/idempotency/persistence"
+)
+
+// origin tells whether an error of this package has come out of a guarded function,
+// which got it from a guarded call of its own. It then says nothing of what else the
+// function has done. Safe for concurrent use, because a function may return the same
+// error to several callers.
+type origin struct{ passedOn atomic.Bool }
+
+func (o *origin) inner() bool { return o.passedOn.Load() }
+
+func (o *origin) passOn() { o.passedOn.Store(true) }
+
+// ofFunction marks the error that a guarded function has returned, unless the call of
+// that key has made it itself, for the function to hand on.
+func ofFunction(err error, key string) {
+	switch own := err.(type) { //nolint:errorlint // what wraps an error is judged by itself
+	case nil:
+	case *StepError:
+		if own.Key != key {
+			own.passOn()
+		}
+	case *CompensationError:
+		if own.Key != key {
+			own.passOn()
+		}
+	case *PermanentError:
+		// It is the function's statement, and the record's.
+	case interface{ passOn() }:
+		own.passOn()
+	}
+}
+
+func (e *ConfigError) verdict() Verdict {
+	return Verdict{Done: DoneNothing, Code: CodeInvalidConfig}
+}
+
+func (e *KeyError) verdict() Verdict {
+	if errors.Is(e.Err, idempotency.ErrMissing) {
+		return Verdict{Done: DoneNothing, Code: CodeKeyMissing}
+	}
+	return Verdict{Done: DoneNothing, Code: CodeKeyUnusable}
+}
+
+func (e *InProgressError) verdict() Verdict {
+	return Verdict{Done: DoneMaybe, Retry: true, After: e.RetryAfter, Code: CodeInProgress}
+}
+
+// The request that the key was used for may have done anything; this one nothing.
+func (e *MismatchError) verdict() Verdict {
+	return Verdict{Done: DoneNothing, Code: CodeMismatch}
+}
+
+// How far a function got that has failed for good is its own to say.
+func (e *PermanentError) verdict() Verdict {
+	return Verdict{Done: DoneMaybe, Code: CodeFailed}
+}
+
+func (e *ResultNotStoredError) verdict() Verdict {
+	return Verdict{Done: DoneAll, Code: CodeResultNotStored}
+}
+
+func (e *ReplayError) verdict() Verdict {
+	return Verdict{Done: DoneAll, Code: CodeReplayUnreadable}
+}
+
+func (e *OutcomeUnknownError) verdict() Verdict {
+	return Verdict{Done: DoneMaybe, Code: CodeOutcomeUnknown}
+}
+
+// The record is another run's, and a repetition gets what that one makes of it.
+func (e *LeaseLostError) verdict() Verdict {
+	v := Verdict{Done: DoneMaybe, Retry: true, After: askAgain, Code: CodeLeaseLost}
+	if e.Executed {
+		v.Done = DoneAll
+	}
+	return v
+}
+
+func (e *StoreError) verdict() Verdict {
+	if e.told.Code != "" {
+		return e.told
+	}
+	v := Verdict{Done: DoneMaybe, Retry: e.Retryable, Code: CodeNotStored}
+	switch {
+	case e.Op == "acquire":
+		v.Done, v.Code = DoneNothing, CodeStoreFailed
+	case e.Executed:
+		// A client repeats what it is told to, and once the lease is over it would run
+		// again.
+		v.Done, v.Retry = DoneAll, false
+	}
+	if v.Retry {
+		v.After = askAgain
+	}
+	return v
+}
+
+func (e *NotStartedError) verdict() Verdict {
+	return Verdict{Done: DoneNothing, Retry: true, After: askAgain, Code: CodeNotStarted}
+}
+
+func (e *ResponseTooLargeError) verdict() Verdict {
+	return Verdict{Done: DoneAll, Code: CodeResponseTooLarge}
+}
+
+func (e *StepError) verdict() Verdict {
+	v := Verdict{Done: DoneMaybe, Retry: true, Code: CodeStepFailed}
+	switch cause, known := errors.AsType[judged](e.Err); {
+	case needsPerson(e.Err):
+		v.Retry = false
+		if errors.Is(e.Err, ErrOutcomeUnknown) {
+			v.Code = CodeOutcomeUnknown
+		} else {
+			v.Code = CodeStuck
+		}
+	case errors.Is(e.Err, ErrStepMisuse), errors.Is(e.Err, persistence.ErrTooLarge):
+		v.Retry = false
+	case known:
+		v.Retry, v.After = cause.verdict().Retry, cause.verdict().After
+	}
+	return v
+}
+
+// needsPerson tells whether a step fails in every attempt, until somebody has found
+// out what happened or has deployed what understands the record.
+func needsPerson(err error) bool {
+	for _, cause := range []error{ErrOutcomeUnknown, ErrUnknownStep, ErrStepInput, ErrNotUndoable, ErrReplay, ErrResultNotStored, persistence.ErrUnreadable} {
+		if errors.Is(err, cause) {
+			return true
+		}
+	}
+	return false
+}
+
+func (e *PartialSuccessError) verdict() Verdict {
+	if e.Stuck {
+		return Verdict{Done: DoneSomething, Code: CodeStuck}
+	}
+	return Verdict{Done: DoneSomething, Retry: true, After: askAgain, Code: CodePartialSuccess}
+}
+
+func (e *CompensationError) verdict() Verdict {
+	if needsPerson(e.Compensation) {
+		return Verdict{Done: DoneSomething, Code: CodeStuck}
+	}
+	return Verdict{Done: DoneSomething, Retry: true, After: askAgain, Code: CodeCompensationFailed}
+}
+
+func (e *UnfinishedError) verdict() Verdict {
+	return Verdict{Done: DoneSomething, Retry: true, Code: CodeUnfinished}
+}
