@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/aws/retry"
 	awshttp "github.com/aws/aws-sdk-go-v2/aws/transport/http"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 	"github.com/aws/smithy-go"
@@ -90,6 +91,20 @@ func busy(err error) bool {
 	}
 	failure, ok := errors.AsType[smithy.APIError](err)
 	return ok && slices.Contains(busyCodes, failure.ErrorCode())
+}
+
+// transient is what the SDK takes for errors that pass.
+var transient = retry.IsErrorRetryables(retry.DefaultRetryables)
+
+// passing tells whether the same request may be answered a moment later: the table was too
+// busy, the service failed, the connection broke, or its answer did. It may have been
+// applied, but for a refusal.
+func passing(err error) bool {
+	if _, _, refused := decisive(err); refused || busy(err) {
+		return busy(err)
+	}
+	_, garbled := errors.AsType[*smithy.DeserializationError](err)
+	return garbled || transient.IsErrorRetryable(err) == aws.TrueTernary
 }
 
 // retryable tells whether the same request may succeed later: not where DynamoDB

@@ -15,18 +15,54 @@ import (
 const (
 	busyTries  = 6
 	firstPause = 50 * time.Millisecond
+	maxPause   = 400 * time.Millisecond
 )
 
 // request makes one request and returns the item that its answer brings.
 type request func(context.Context) (item, error)
 
-// retryBusy repeats a request that the table was too busy for. The SDK repeats
-// throttled requests a few times and conflicts with a transaction not at all,
-// but both are a matter of moments. It stays within the context's deadline.
-func retryBusy(ctx context.Context, send request) (item, error) {
+// Requests are repeated by two loops. The inner one is the SDK's, with the retryer that the
+// client was given: it has its own pauses, its own end, and a quota that all calls of an
+// environment share. The outer one is here. It begins where the inner one has given up, for
+// whatever reason, and its pauses grow from one such end to the next, so that a table in
+// trouble is asked a few times a second by each call. What it repeats, and for how long,
+// depends on what the request is.
+
+// retryBusy repeats a request that the table was too busy for, a few times. The SDK repeats
+// throttled requests a few times and conflicts with a transaction not at all, but both are a
+// matter of moments.
+func (send request) retryBusy(ctx context.Context) (item, error) {
+	return send.repeat(ctx, func(try int, err error) bool { return try < busyTries && busy(err) })
+}
+
+// persist repeats a write that recognises itself until the context's time is over: it has
+// been decided already, by an effect that has happened as a rule, and the next one will not
+// find out. It gives up where an answer is a refusal. Without a deadline it is repeated as
+// often as one that the table is too busy for.
+func (send request) persist(ctx context.Context) (item, error) {
+	_, limited := ctx.Deadline()
+	return send.persistFor(ctx, limited)
+}
+
+// persistFor is persist with a context whose deadline may be another than the caller's.
+func (send request) persistFor(ctx context.Context, limited bool) (item, error) {
+	return send.repeat(ctx, func(try int, err error) bool {
+		return (limited || try < busyTries) && passing(err)
+	})
+}
+
+// repeat sends a request, and again while that says so of its last error. It stays within
+// the context's deadline, and does not sleep until it: the last try is made halfway there.
+func (send request) repeat(ctx context.Context, again func(try int, err error) bool) (item, error) {
 	found, err := send.once(ctx)
-	for try, pause := 1, firstPause; try < busyTries && busy(err); try, pause = try+1, 2*pause {
-		timer := time.NewTimer(pause/2 + jitter(pause/2))
+	for try, pause := 1, firstPause; err != nil && ctx.Err() == nil && again(try, err); try, pause = try+1, min(2*pause, maxPause) {
+		rest := pause/2 + jitter(pause/2)
+		if deadline, ok := ctx.Deadline(); ok && time.Until(deadline) <= rest {
+			if rest = time.Until(deadline) / 2; rest < firstPause/2 {
+				return nil, err
+			}
+		}
+		timer := time.NewTimer(rest)
 		select {
 		case <-timer.C:
 		case <-ctx.Done():

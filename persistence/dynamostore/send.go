@@ -41,10 +41,10 @@ func (w wire) sendPut(ctx context.Context, put *types.Put) (item, error) {
 		ExpressionAttributeValues:           put.ExpressionAttributeValues,
 		ReturnValuesOnConditionCheckFailure: put.ReturnValuesOnConditionCheckFailure,
 	}
-	return retryBusy(ctx, func(ctx context.Context) (item, error) {
+	return request(func(ctx context.Context) (item, error) {
 		_, err := w.api.PutItem(ctx, input, w.limited...)
 		return nil, err
-	})
+	}).persist(ctx)
 }
 
 func (w wire) sendUpdate(ctx context.Context, update *types.Update, returned types.ReturnValue) (item, error) {
@@ -58,13 +58,13 @@ func (w wire) sendUpdate(ctx context.Context, update *types.Update, returned typ
 		ReturnValues:                        returned,
 		ReturnValuesOnConditionCheckFailure: update.ReturnValuesOnConditionCheckFailure,
 	}
-	return retryBusy(ctx, func(ctx context.Context) (item, error) {
+	return request(func(ctx context.Context) (item, error) {
 		output, err := w.api.UpdateItem(ctx, input, w.limited...)
 		if err != nil {
 			return nil, err
 		}
 		return output.Attributes, nil
-	})
+	}).persist(ctx)
 }
 
 func (w wire) sendDelete(ctx context.Context, remove *types.Delete) (item, error) {
@@ -76,10 +76,10 @@ func (w wire) sendDelete(ctx context.Context, remove *types.Delete) (item, error
 		ExpressionAttributeValues:           remove.ExpressionAttributeValues,
 		ReturnValuesOnConditionCheckFailure: remove.ReturnValuesOnConditionCheckFailure,
 	}
-	return retryBusy(ctx, func(ctx context.Context) (item, error) {
+	return request(func(ctx context.Context) (item, error) {
 		_, err := w.api.DeleteItem(ctx, input, w.limited...)
 		return nil, err
-	})
+	}).persist(ctx)
 }
 
 // tokenKept is for how long a transaction is sent again, less than the ten minutes
@@ -90,7 +90,7 @@ const tokenKept = 9 * time.Minute
 // together sends writes as one transaction.
 //
 // Its token is random, and the same in every try of this call: the SDK's, after a
-// reply that was lost, and those of retryBusy. DynamoDB answers a try with success
+// reply that was lost, and those of persist. DynamoDB answers a try with success
 // if an earlier one was applied, and with TransactionInProgressException, which is
 // tried again, while one is under way. A cancelled transaction leaves its token
 // free: a try that is stuck in the network may then still be applied while its
@@ -105,6 +105,7 @@ const tokenKept = 9 * time.Minute
 // refuses that one; transactions without a record have only their own conditions,
 // hence the limit.
 func (w wire) together(ctx context.Context, writes ...Write) error {
+	_, limited := ctx.Deadline()
 	ctx, cancel := context.WithTimeout(ctx, tokenKept)
 	defer cancel()
 	input := &dynamodb.TransactWriteItemsInput{
@@ -114,9 +115,9 @@ func (w wire) together(ctx context.Context, writes ...Write) error {
 	for i, write := range writes {
 		input.TransactItems[i] = write.action()
 	}
-	_, err := retryBusy(ctx, func(ctx context.Context) (item, error) {
+	_, err := request(func(ctx context.Context) (item, error) {
 		_, err := w.api.TransactWriteItems(ctx, input, w.limited...)
 		return nil, err
-	})
+	}).persistFor(ctx, limited)
 	return err
 }

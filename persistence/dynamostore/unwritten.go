@@ -18,7 +18,7 @@ func (e *unwrittenError) Error() string { return e.err.Error() }
 func (e *unwrittenError) Unwrap() error { return e.err }
 
 // tries is what became of the tries of one request: the SDK's own, and those of
-// retryBusy. A client that takes no options of the SDK, such as one of DAX, does not
+// persist. A client that takes no options of the SDK, such as one of DAX, does not
 // show its tries.
 type tries struct {
 	seen int

@@ -66,13 +66,17 @@ func (s *Store) withRecord(ctx context.Context, w conditional) error {
 
 func (s *Store) get(ctx context.Context, key string, consistent *bool) (item, error) {
 	input := &dynamodb.GetItemInput{TableName: s.table, Key: s.schema.key(key), ConsistentRead: consistent}
-	return retryBusy(ctx, func(ctx context.Context) (item, error) {
+	look := request(func(ctx context.Context) (item, error) {
 		output, err := s.api.GetItem(ctx, input, s.limited...)
 		if err != nil || len(output.Item) == 0 {
 			return nil, err
 		}
 		return output.Item, nil
 	})
+	if aws.ToBool(consistent) { // it tells what has become of a write
+		return look.persist(ctx)
+	}
+	return look.retryBusy(ctx)
 }
 
 // The placeholders of all expressions. Every name goes through one, so names may
