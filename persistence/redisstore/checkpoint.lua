@@ -8,9 +8,15 @@
 --               milliseconds; empty for no renewal
 --   ARGV[5..6]  name of the step's field, and the output of the step
 local key = KEYS[1]
+-- A node that may not write refuses this, so none of its answers comes from a primary that
+-- is none any more. It changes nothing.
+local function answer(verdict)
+	redis.call('HDEL', key, '')
+	return verdict
+end
 local there = redis.call('HMGET', key, 'owner', 'status', 'lease_until', 'expire_at')
 if there[1] ~= ARGV[1] or there[2] ~= 'PROCESSING' then
-	return 0
+	return answer(0)
 end
 if ARGV[5] then
 	redis.call('HSETNX', key, ARGV[5], ARGV[6])
@@ -24,4 +30,4 @@ if ARGV[2] ~= '' then
 		redis.call('PEXPIREAT', key, ARGV[4])
 	end
 end
-return 1
+return answer(1)

@@ -3,16 +3,22 @@
 --
 --   ARGV[1]    the owner
 local key = KEYS[1]
+-- A node that may not write refuses this, so none of its answers comes from a primary that
+-- is none any more. It changes nothing.
+local function answer(verdict)
+	redis.call('HDEL', key, '')
+	return verdict
+end
 if redis.call('EXISTS', key) == 0 then
-	return 1
+	return answer(1)
 end
 local there = redis.call('HMGET', key, 'owner', 'status')
 if there[1] ~= ARGV[1] then
-	return 0
+	return answer(0)
 elseif there[2] == 'PARTIAL_SUCCESS' then
-	return 1
+	return answer(1)
 elseif there[2] ~= 'PROCESSING' then
-	return 0
+	return answer(0)
 end
 for _, name in ipairs(redis.call('HKEYS', key)) do
 	if string.sub(name, 1, 5) == 'step:' then

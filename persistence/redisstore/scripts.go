@@ -11,6 +11,9 @@ import (
 // fingerprints. They ask who owns a record, or whether it is still as it was seen,
 // and leave the rest to persistence.Claim.Judge.
 //
+// Each carries out a write command in any case. A server that was a primary and is a replica
+// by now refuses it, so that no verdict comes from what that one remembers.
+//
 // All run on Redis 6: one key each, no functions, no flags. They take away before
 // they add where they end something. A server that is at its memory limit refuses
 // what adds only as the first write of a script, so it starts nothing new, and still

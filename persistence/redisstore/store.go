@@ -195,9 +195,16 @@ func (s *Store) asOwner(ctx context.Context, op string, sc script, key string, a
 	return nil
 }
 
-// run runs a script on the record of a key. The text is sent where the server does
-// not have it: when the script is new to it, and after a restart or a fail-over.
+// run runs a script on the record of a key. Scripts recognise what they have done before, so
+// one that fails for a time is run again until the context's is over, also where the client
+// has given up: see persist.
 func (s *Store) run(ctx context.Context, sc script, key string, args ...any) *redis.Cmd {
+	return persist(ctx, func() *redis.Cmd { return s.runOnce(ctx, sc, key, args...) })
+}
+
+// runOnce runs a script, by its digest. The text is sent where the server does not have it:
+// when the script is new to it, and after a restart or a fail-over.
+func (s *Store) runOnce(ctx context.Context, sc script, key string, args ...any) *redis.Cmd {
 	keys := []string{s.config.Prefix + key}
 	cmd := s.client.EvalSha(ctx, sc.digest, keys, args...)
 	if answered(cmd.Err(), noScript) {

@@ -34,9 +34,9 @@ func (c change) on(ctx context.Context, e execer) (applied bool, err error) {
 // time, and the record says by whom it was.
 func (s *Store) apply(ctx context.Context, c change, writes []Write) (applied bool, err error) {
 	if len(writes) > 0 {
-		return s.transactAgain(ctx, s.transient, &c, writes)
+		return s.transactAgain(ctx, s.passing, &c, writes)
 	}
-	err = repeat(ctx, s.transient, func() error {
+	err = persist(ctx, s.passing, func() error {
 		applied, err = c.on(ctx, s.db)
 		return err
 	})
@@ -47,7 +47,7 @@ func (s *Store) apply(ctx context.Context, c change, writes []Write) (applied bo
 // remains is marked where none of the tries can have been committed.
 func (s *Store) transactAgain(ctx context.Context, again func(error) bool, record *change, writes []Write) (applied bool, err error) {
 	doubtful := false
-	err = repeat(ctx, again, func() error {
+	err = persist(ctx, again, func() error {
 		applied, err = s.transact(ctx, record, writes)
 		doubtful = doubtful || inDoubt(err)
 		return err

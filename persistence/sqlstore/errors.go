@@ -105,6 +105,13 @@ func short(err error) bool {
 		strings.HasPrefix(state, "53") || strings.HasPrefix(state, "58") // insufficient_resources, system_error
 }
 
+// passing tells whether the same statement, or transaction, is worth sending again within
+// the time of its call.
+func (s *Store) passing(err error) bool {
+	_, refused := errors.AsType[*persistence.RefusedError](err)
+	return s.transient(err) || !refused && short(err)
+}
+
 // retryable tells whether the same call may succeed later: not where the server has
 // answered with a refusal (permissions, no such table). SQLite's refusals can't be told
 // apart, and count as retryable.

@@ -198,7 +198,7 @@ func (s *Store) look(ctx context.Context, key string) (persistence.Record, bool,
 
 // ask asks for one row, again if the answer was lost.
 func (s *Store) ask(ctx context.Context, query string, args ...any) (record persistence.Record, found bool, err error) {
-	err = repeat(ctx, s.transient, func() error {
+	err = persist(ctx, s.passing, func() error {
 		record, found, err = s.row(ctx, query, args...)
 		return err
 	})

@@ -128,7 +128,7 @@ func (s *Store) Commit(ctx context.Context, writes []persistence.Write) error {
 	}
 	repeatable := func(err error) bool {
 		_, unknown := errors.AsType[*unknownError](err)
-		return !unknown && s.transient(err)
+		return !unknown && s.passing(err)
 	}
 	_, err = s.transactAgain(ctx, repeatable, nil, admitted)
 	return fault("commit", err)
