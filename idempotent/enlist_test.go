@@ -432,7 +432,7 @@ func TestUnprotectedWritesCommit(t *testing.T) {
 func TestALostReplyDoesNotRepeatEnlistedWrites(t *testing.T) {
 	for name, short := range modes {
 		for _, lost := range []int{1, 2, 100} {
-			t.Run(fmt.Sprintf("%s, %d lost", name, lost), func(t *testing.T) {
+			t.Run(fmt.Sprintf("%s, %d lost", name, lost), bubbled(func(t *testing.T) {
 				s := newShop(t, 10)
 				guard := newTestGuard(t, s.store, idempotent.Config{OnlyEnlists: short})
 				call := func() (string, error) {
@@ -450,7 +450,7 @@ func TestALostReplyDoesNotRepeatEnlistedWrites(t *testing.T) {
 				if err != nil || out != "taken" || s.left() != 7 {
 					t.Errorf("got %q, %v, %d left", out, err, s.left())
 				}
-			})
+			}))
 		}
 	}
 }

@@ -148,3 +148,9 @@ type order struct {
 	ID     string `json:"id"`
 	Amount int    `json:"amount,omitempty"`
 }
+
+// bubbled is a test in virtual time: the store sends its writes again until their time is
+// over, and nobody has to wait for that.
+func bubbled(test func(*testing.T)) func(*testing.T) {
+	return func(t *testing.T) { synctest.Test(t, test) }
+}

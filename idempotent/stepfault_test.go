@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"testing/synctest"
 
 	"github.com/ikkai-go/idempotency/idempotent"
 	"github.com/ikkai-go/idempotency/persistence"
@@ -26,7 +27,7 @@ func TestACheckpointThatFails(t *testing.T) {
 		"no reply ever comes":     {dynamotest.LoseReply, dynamotest.Always, true, true},
 		"no request ever arrives": {dynamotest.LoseRequest, dynamotest.Always, false, true},
 	} {
-		t.Run(name, func(t *testing.T) {
+		t.Run(name, bubbled(func(t *testing.T) {
 			db, store := newDynamo(t)
 			guard := newTestGuard(t, store, idempotent.Config{Steps: []string{"a", "b"}})
 			var did diary
@@ -62,13 +63,17 @@ func TestACheckpointThatFails(t *testing.T) {
 			} else {
 				did.wants(t, "a", "b")
 			}
-		})
+		}))
 	}
 }
 
 // The function may try a step again whose output was not recorded. Its effect has
 // happened, so only the record is written.
 func TestACheckpointIsTriedAgainWithoutTheStep(t *testing.T) {
+	synctest.Test(t, aCheckpointIsTriedAgainWithoutTheStep)
+}
+
+func aCheckpointIsTriedAgainWithoutTheStep(t *testing.T) {
 	db, store := newDynamo(t)
 	guard := newTestGuard(t, store, idempotent.Config{Steps: []string{"a"}})
 	var did diary
@@ -87,6 +92,10 @@ func TestACheckpointIsTriedAgainWithoutTheStep(t *testing.T) {
 }
 
 func TestFailOpenGoesOnWithoutACheckpoint(t *testing.T) {
+	synctest.Test(t, failOpenGoesOnWithoutACheckpoint)
+}
+
+func failOpenGoesOnWithoutACheckpoint(t *testing.T) {
 	db, store := newDynamo(t)
 	events := new(eventLog)
 	guard := newTestGuard(t, store, idempotent.Config{Steps: []string{"a"}, OnStoreFault: idempotent.FailOpen, Observe: events.observe})
@@ -105,6 +114,10 @@ func TestFailOpenGoesOnWithoutACheckpoint(t *testing.T) {
 // A failure for good is not undone before the record says so: a process that died in
 // the midst of it would leave a successor that goes forward again.
 func TestNothingIsUndoneThatCannotBeRecordedFirst(t *testing.T) {
+	synctest.Test(t, nothingIsUndoneThatCannotBeRecordedFirst)
+}
+
+func nothingIsUndoneThatCannotBeRecordedFirst(t *testing.T) {
 	db, store := newDynamo(t)
 	tr, _, call := newTrip(t, store)
 	tr.fails["hotel"] = idempotent.Permanent(errSoldOut)

@@ -80,8 +80,18 @@
 // The SDK repeats a request whose reply was lost; the store then recognises its
 // own write by the owner. A request that is not answered at all counts as lost
 // after [Config.RequestTimeout]. A transaction carries a token, and is applied once
-// however often it is sent. What the SDK gives up on too early, throttling and
-// transaction conflicts, is retried here, within the context's deadline. All else
-// is a [*persistence.Fault]; of a transaction that DynamoDB has refused in every try,
-// or has cancelled in the end, it says that nothing was written.
+// however often it is sent.
+//
+// So what the SDK gives up on, after a few tries or because the quota of retries that all
+// calls of an environment share is used up, is sent again here, until the context's
+// deadline: server errors, throttling, conflicts of transactions, broken connections and
+// answers that don't come. That holds for what recognises itself: the writes of records,
+// and transactions. The client's own retryer is as it was given; it is the inner loop, and
+// its tries and pauses come first. The outer one begins again after a pause of 50 ms, which
+// grows to 400 ms. Reads are left to the client's retryer, but for throttling. Without a
+// deadline six times have to do. A refusal (no permission, no table, a condition) is told at
+// once.
+//
+// All else is a [*persistence.Fault]; of a transaction that DynamoDB has refused in every
+// try, or has cancelled in the end, it says that nothing was written.
 package dynamostore
