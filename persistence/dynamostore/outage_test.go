@@ -50,7 +50,7 @@ func (u *unreliable) RoundTrip(r *http.Request) (*http.Response, error) {
 // deployed returns a store as it is deployed, on a way to DynamoDB that is unreliable.
 func deployed(t *testing.T, share float64) (*unreliable, *dynamostore.Store) {
 	t.Helper()
-	db := dynamotest.New()
+	db := dynamotest.New(t)
 	config := dynamostore.Config{Table: "idempotency"}
 	if err := dynamostore.CreateTable(t.Context(), db.Client(), config); err != nil {
 		t.Fatal(err)

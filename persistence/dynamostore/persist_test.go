@@ -94,7 +94,7 @@ func onEveryWrite(t *testing.T, play func(t *testing.T, db *dynamotest.DB, opera
 	for name, begin := range persistent {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				db := dynamotest.New()
+				db := dynamotest.New(t)
 				config := dynamostore.Config{Table: "idempotency"}
 				store := newTable(t, db.Client(withoutQuota), config)
 				operation, call := begin(t, store, newLedger(t, db.Client(withoutQuota), "ledger"))
@@ -111,8 +111,8 @@ func TestWritesThatRecogniseThemselvesAreSentAgain(t *testing.T) {
 	for name, effect := range map[string]dynamotest.Effect{
 		"500 before it is applied": dynamotest.FailBefore(),
 		"500 after it is applied":  dynamotest.FailAfter(),
-		"request lost":             dynamotest.DropRequest(),
-		"reply lost":               dynamotest.DropReply(),
+		"request lost":             dynamotest.LoseRequest(),
+		"reply lost":               dynamotest.LoseReply(),
 		"throttled":                dynamotest.Throttle(),
 		"conflict":                 dynamotest.TransactionConflict(),
 		"unavailable":              dynamotest.Fail("ServiceUnavailable", "", http.StatusServiceUnavailable),
@@ -199,7 +199,7 @@ func TestWithoutADeadlineSendingAgainEndsAfterAFewTries(t *testing.T) {
 // single 500 on a completion used to be the end of it, with 5 seconds left.
 func TestAfterManyFailedCallsACompletionIsStillSentAgain(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		db := dynamotest.New()
+		db := dynamotest.New(t)
 		store := newTable(t, db.Client(asDeployed), dynamostore.Config{Table: "idempotency"})
 		db.Inject(dynamotest.Fault{Operation: "GetItem", Times: dynamotest.Always, Do: dynamotest.FailBefore()})
 		for range 25 {
@@ -244,7 +244,7 @@ func (c *cutting) RoundTrip(r *http.Request) (*http.Response, error) {
 // An answer that breaks off is none.
 func TestAnAnswerThatBreaksOffIsAskedForAgain(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		db := dynamotest.New()
+		db := dynamotest.New(t)
 		way := &cutting{next: db}
 		store := newTable(t, db.Client(withoutQuota, func(o *dynamodb.Options) { o.HTTPClient = &http.Client{Transport: way} }), dynamostore.Config{Table: "idempotency"})
 		acquired(t, store, "first")
