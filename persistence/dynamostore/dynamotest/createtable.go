@@ -22,6 +22,7 @@ type createTableInput struct {
 	ResourcePolicy                     notServed
 	GlobalTableSourceArn               notServed
 	GlobalTableSettingsReplicationMode notServed
+	VectorIndexes                      notServed
 }
 
 func (in *createTableInput) subjects() []string { return nonNil(in.Table) }
@@ -41,6 +42,9 @@ func (in *createTableInput) apply(c *call) (any, error) {
 		return nil, failure("ResourceInUseException", "Table already exists: %s", t.name)
 	}
 	t.created = c.at
+	if in.Stream != nil && *in.Stream.Enabled {
+		c.openStream(t, in.Stream.View)
+	}
 	c.tables[t.name] = t
 	return map[string]tableDescription{"TableDescription": t.describe("ACTIVE")}, nil
 }

@@ -14,6 +14,7 @@ type DB struct {
 
 	mu      sync.Mutex
 	tables  map[string]*table
+	streams []*stream // of the tables there are, and were within a day
 	tokens  tokens
 	log     requestLog
 	faults  []*rule

@@ -12,10 +12,10 @@ import (
 // decode makes the input of an operation from a request body. Members are found by their exact names, as DynamoDB finds
 // them; names that the operation does not have are passed over, names that it has twice are not.
 func decode(target string, body []byte) (operation string, in input, err error) {
-	operation, ours := cutTarget(target)
-	newInput, served := operations[operation]
+	operation, service := cutTarget(target)
+	newInput, served := service[operation]
 	switch {
-	case !ours:
+	case service == nil:
 		return target, nil, &apiError{status: http.StatusBadRequest, typ: unknownCall}
 	case !served:
 		return operation, nil, &apiError{status: http.StatusBadRequest, typ: unknownCall, message: "dynamotest does not serve " + operation}
@@ -29,9 +29,16 @@ func decode(target string, body []byte) (operation string, in input, err error) 
 	return operation, in, nil
 }
 
-// cutTarget is the operation that a request's X-Amz-Target names; not ours if it is another service's.
-func cutTarget(target string) (operation string, ours bool) {
-	return strings.CutPrefix(target, targetPrefix)
+// cutTarget is the operation that a request's X-Amz-Target names, and the operations of its service; nil if that is none
+// of ours.
+func cutTarget(target string) (operation string, service map[string]func() input) {
+	if operation, streams := strings.CutPrefix(target, streamsPrefix); streams {
+		return operation, streamOperations
+	}
+	if operation, ours := strings.CutPrefix(target, targetPrefix); ours {
+		return operation, operations
+	}
+	return target, nil
 }
 
 // wrongShape words a decoding error as DynamoDB's front end does; broken JSON gets no words at all.

@@ -110,6 +110,7 @@ func (t *table) describe(status string) tableDescription {
 		KeySchema:                 t.keys.elements(),
 		ProvisionedThroughput:     throughputDescription{throughput: t.throughput},
 		SSEDescription:            t.encrypted.describe(),
+		StreamSpecification:       t.stream.specification(),
 		TableArn:                  t.arn(),
 		TableID:                   t.id,
 		TableName:                 t.name,
@@ -118,6 +119,9 @@ func (t *table) describe(status string) tableDescription {
 	}
 	if t.billingMode == billingOnDemand {
 		d.BillingModeSummary = &billingModeSummary{t.billingMode}
+	}
+	if t.stream != nil {
+		d.LatestStreamArn, d.LatestStreamLabel = t.stream.arn, t.stream.label
 	}
 	if t.class != "" {
 		d.TableClassSummary = &tableClassSummary{t.class}

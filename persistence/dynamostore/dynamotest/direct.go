@@ -12,15 +12,20 @@ import (
 
 // Direct is the database without a wire: the calls on one item, and transactions that write, with the SDK's types, carried
 // out in the caller's goroutine. It is for programs that send very many requests, such as a search through all interleavings of some
-// callers. There are no retries, no faults and no log; consumed capacity is not told, and legacy parameters are not
-// looked at.
+// callers. There are no retries, no faults and no log; consumed capacity and the sizes of item collections are not told, and
+// legacy parameters are refused.
 type Direct struct{ db *DB }
 
 // Direct returns the database without a wire.
 func (db *DB) Direct() Direct { return Direct{db} }
 
+var errLegacyDirect = invalidParameter("dynamotest takes legacy parameters by its wire only").sdk()
+
 // PutItem carries out a PutItem.
 func (d Direct) PutItem(_ context.Context, in *dynamodb.PutItemInput, _ ...func(*dynamodb.Options)) (*dynamodb.PutItemOutput, error) {
+	if in.Expected != nil || in.ConditionalOperator != "" {
+		return nil, errLegacyDirect
+	}
 	reply, err := d.carryOut(&putItemInput{
 		putRequest: putRequest{
 			conditional: conditionalOf(in.TableName, in.ConditionExpression, in.ReturnValuesOnConditionCheckFailure, attributesOf(in.ExpressionAttributeNames, in.ExpressionAttributeValues)),
@@ -36,6 +41,9 @@ func (d Direct) PutItem(_ context.Context, in *dynamodb.PutItemInput, _ ...func(
 
 // UpdateItem carries out an UpdateItem.
 func (d Direct) UpdateItem(_ context.Context, in *dynamodb.UpdateItemInput, _ ...func(*dynamodb.Options)) (*dynamodb.UpdateItemOutput, error) {
+	if in.AttributeUpdates != nil || in.Expected != nil || in.ConditionalOperator != "" {
+		return nil, errLegacyDirect
+	}
 	reply, err := d.carryOut(&updateItemInput{
 		updateRequest: updateRequest{
 			conditional: conditionalOf(in.TableName, in.ConditionExpression, in.ReturnValuesOnConditionCheckFailure, attributesOf(in.ExpressionAttributeNames, in.ExpressionAttributeValues)),
@@ -52,6 +60,9 @@ func (d Direct) UpdateItem(_ context.Context, in *dynamodb.UpdateItemInput, _ ..
 
 // DeleteItem carries out a DeleteItem.
 func (d Direct) DeleteItem(_ context.Context, in *dynamodb.DeleteItemInput, _ ...func(*dynamodb.Options)) (*dynamodb.DeleteItemOutput, error) {
+	if in.Expected != nil || in.ConditionalOperator != "" {
+		return nil, errLegacyDirect
+	}
 	reply, err := d.carryOut(&deleteItemInput{
 		deleteRequest: deleteRequest{
 			conditional: conditionalOf(in.TableName, in.ConditionExpression, in.ReturnValuesOnConditionCheckFailure, attributesOf(in.ExpressionAttributeNames, in.ExpressionAttributeValues)),
@@ -67,6 +78,9 @@ func (d Direct) DeleteItem(_ context.Context, in *dynamodb.DeleteItemInput, _ ..
 
 // GetItem carries out a GetItem.
 func (d Direct) GetItem(_ context.Context, in *dynamodb.GetItemInput, _ ...func(*dynamodb.Options)) (*dynamodb.GetItemOutput, error) {
+	if in.AttributesToGet != nil {
+		return nil, errLegacyDirect
+	}
 	reply, err := d.carryOut(&getItemInput{
 		getRequest: getRequest{
 			Table:                in.TableName,

@@ -14,6 +14,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodbstreams"
 	"github.com/aws/smithy-go"
 )
 
@@ -28,11 +29,13 @@ type behaviour struct {
 var behaviours = slices.Concat(
 	conditionBehaviours, updateBehaviours, valueBehaviours, keyBehaviours, itemBehaviours,
 	queryBehaviours, batchBehaviours, transactionBehaviours, tableBehaviours, capacityBehaviours,
+	definitionBehaviours, updateTableBehaviours, indexBehaviours, legacyBehaviours, streamBehaviours,
 )
 
 // endpoint is a database under test with a table of each kind, shared by all behaviours: each keeps to its own keys.
 type endpoint struct {
 	*dynamodb.Client
+	streams  *dynamodbstreams.Client
 	hashed   string // partition key id (S)
 	sorted   string // partition key id (S), sort key sk (N)
 	wordings *[]string
@@ -112,7 +115,11 @@ var runs atomic.Int64
 func newEndpoint(t *testing.T, client *dynamodb.Client) *endpoint {
 	t.Helper()
 	run := fmt.Sprintf("%d-%d", os.Getpid(), runs.Add(1))
-	at := &endpoint{Client: client, hashed: "hashed-" + run, sorted: "sorted-" + run}
+	given := client.Options()
+	streams := dynamodbstreams.New(dynamodbstreams.Options{
+		Region: given.Region, BaseEndpoint: given.BaseEndpoint, HTTPClient: given.HTTPClient, Credentials: given.Credentials,
+	})
+	at := &endpoint{Client: client, streams: streams, hashed: "hashed-" + run, sorted: "sorted-" + run}
 	for name, sortKey := range map[string]string{at.hashed: "", at.sorted: "sk"} {
 		if err := at.createTable(t.Context(), name, sortKey); err != nil {
 			t.Fatal(err)

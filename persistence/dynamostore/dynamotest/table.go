@@ -18,18 +18,25 @@ type table struct {
 	tags        map[string]string
 	ttl         string // the TTL attribute; "" while TTL is disabled
 	items       collection
+	stream      *stream // nil if there never was one
 }
 
 // get is the item with that key; nil if there is none.
 func (t *table) get(key item) item { return t.items.get(t.items.place(key)).item }
 
 // put stores the item in the stead of the one with the same key, in the table and in all indexes; nil deletes that.
-func (t *table) put(key, after item) {
+func (t *table) put(key, after item) { t.replace(key, after, false) }
+
+// expire deletes an item, as DynamoDB itself does when its time is over.
+func (t *table) expire(i item) { t.replace(i, nil, true) }
+
+func (t *table) replace(key, after item, timeToLive bool) {
 	before := t.get(key)
 	t.items.replace(before, after)
 	for _, x := range t.indexes {
 		x.replace(x.entry(before), x.entry(after))
 	}
+	t.stream.record(before, after, timeToLive)
 }
 
 // checkItem refuses an item that can't be stored in the table, whatever is stored there already.
@@ -85,17 +92,41 @@ func (x *index) entry(i item) item {
 // checkItem refuses an item whose attributes have the names of the index's keys but not their types.
 func (x *index) checkItem(i item) error {
 	for _, a := range x.keys {
-		v, ok := i[a.name]
-		switch {
-		case !ok:
-		case v.kind != a.kind:
-			return keyError{invalidParameter("Type mismatch for Index Key %s Expected: %s Actual: %s IndexName: %s", a.name, a.kind, v.kind, x.name)}
-		case a.kind != kindNumber && v.text == "":
-			return keyError{invalid("One or more parameter values are not valid. A value specified for a secondary index key is not supported. "+
-				"The AttributeValue for a key attribute cannot contain an empty string value. IndexName: %s, IndexKey: %s", x.name, a.name)}
-		default:
-			if err := a.checkSize(v); err != nil {
+		if v, ok := i[a.name]; ok {
+			if err := x.checkValue(a, v); err != nil {
 				return err
+			}
+		}
+	}
+	return nil
+}
+
+// checkValue refuses what an attribute of the index's key can't be.
+func (x *index) checkValue(a keyAttribute, v value) error {
+	switch {
+	case v.kind != a.kind:
+		return keyError{invalidParameter("Type mismatch for Index Key %s Expected: %s Actual: %s IndexName: %s", a.name, a.kind, v.kind, x.name)}
+	case a.kind != kindNumber && v.text == "":
+		return keyError{invalid("One or more parameter values are not valid. A value specified for a secondary index key is not supported. "+
+			"The AttributeValue for a key attribute cannot contain an empty string value. IndexName: %s, IndexKey: %s", x.name, a.name)}
+	default:
+		return a.checkSize(v)
+	}
+}
+
+// checkUpdate refuses an update that sets an attribute of an index's key to a constant which it can't be, whatever the
+// item is.
+func (t *table) checkUpdate(u update) error {
+	for _, x := range t.indexes {
+		for _, a := range x.keys {
+			for _, change := range u {
+				v, isConstant := change.source.(constant)
+				if !isConstant || change.clause == "DELETE" || len(change.target) > 1 || change.target[0].name != a.name {
+					continue
+				}
+				if err := x.checkValue(a, value(v)); err != nil {
+					return err
+				}
 			}
 		}
 	}

@@ -33,6 +33,7 @@ func (in *deleteTableInput) apply(c *call) (any, error) {
 	if t.protected {
 		return nil, invalid("Resource cannot be deleted as it is currently protected against deletion. Disable deletion protection first.")
 	}
+	c.closeStream(t)
 	delete(c.tables, t.name)
 	return map[string]tableDescription{"TableDescription": t.describe("DELETING")}, nil
 }

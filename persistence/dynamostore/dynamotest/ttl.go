@@ -94,7 +94,7 @@ func (db *DB) RemoveExpired(now time.Time) int {
 			}
 		}
 		for _, i := range expired {
-			t.put(i, nil)
+			t.expire(i)
 		}
 		removed += len(expired)
 	}

@@ -21,6 +21,8 @@ type (
 		MultiRegionConsistency             notServed
 		GlobalTableWitnessUpdates          notServed
 		GlobalTableSettingsReplicationMode notServed
+		DisassociationProtectionEnabled    notServed
+		VectorIndexUpdates                 notServed
 	}
 	// indexUpdate has exactly one member.
 	indexUpdate struct {
@@ -54,10 +56,12 @@ func (in *updateTableInput) apply(c *call) (any, error) {
 	}
 	changed := *t
 	changed.indexes = slices.Clone(t.indexes)
-	for _, change := range []func(*table) error{in.rebill, in.reindex, in.restream} {
-		if err := change(&changed); err != nil {
-			return nil, err
-		}
+	if err := firstError(
+		func() error { return in.rebill(&changed) },
+		func() error { return in.reindex(&changed) },
+		func() error { return in.restream(c, &changed) },
+	); err != nil {
+		return nil, err
 	}
 	if in.Encryption != nil {
 		changed.encrypted = in.Encryption

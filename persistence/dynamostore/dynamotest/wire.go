@@ -17,6 +17,7 @@ const Region = "us-east-1"
 
 const (
 	targetPrefix   = "DynamoDB_20120810."
+	streamsPrefix  = "DynamoDBStreams_20120810."
 	contentType    = "application/x-amz-json-1.0"
 	maxRequestSize = 16 << 20
 )

@@ -7,9 +7,12 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"reflect"
 	"strconv"
 	"strings"
 	"testing"
+
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 )
 
 // send posts a raw body to the database, in-process.
@@ -51,6 +54,10 @@ func TestBadRequestsGetDynamoDBsErrors(t *testing.T) {
 		{"an object for a name", "DynamoDB_20120810.PutItem", `{"TableName":{}}`, "com.amazon.coral.service#SerializationException"},
 		{"a number for N", "DynamoDB_20120810.PutItem", `{"Item":{"n":{"N":1}}}`, "com.amazon.coral.service#SerializationException"},
 		{"bad base64", "DynamoDB_20120810.PutItem", `{"Item":{"b":{"B":"@@"}}}`, "com.amazon.coral.service#SerializationException"},
+		{"a member twice", "DynamoDB_20120810.PutItem", `{"TableName":"tab","TableName":"tab"}`, "com.amazon.coral.service#SerializationException"},
+		{"bytes that are not UTF-8", "DynamoDB_20120810.PutItem", "{\"TableName\":\"\xff\"}", "com.amazon.coral.service#SerializationException"},
+		{"no such operation of streams", "DynamoDBStreams_20120810.PutItem", "{}", "com.amazon.coral.service#UnknownOperationException"},
+		{"an operation of streams at the tables' service", "DynamoDB_20120810.ListStreams", "{}", "com.amazon.coral.service#UnknownOperationException"},
 		{"nothing", "DynamoDB_20120810.PutItem", "{}", "com.amazon.coral.validate#ValidationException"},
 		{"null", "DynamoDB_20120810.PutItem", "null", "com.amazon.coral.validate#ValidationException"},
 		{"no table", "DynamoDB_20120810.GetItem", `{"TableName":"not-there","Key":{"id":{"S":"a"}}}`, "com.amazonaws.dynamodb.v20120810#ResourceNotFoundException"},
@@ -68,11 +75,87 @@ func TestBadRequestsGetDynamoDBsErrors(t *testing.T) {
 	}
 }
 
+// Names on the wire are exact: what is spelled in another case is another, unknown member.
+func TestMemberNamesAreExact(t *testing.T) {
+	db := New(t)
+	at := newEndpoint(t, db.Client())
+	stored := `"TableName":"` + at.hashed + `"`
+	for _, c := range []struct{ name, target, body, missing string }{
+		{"the table", "PutItem", `{"tablename":"` + at.hashed + `","Item":{"id":{"S":"a"}}}`, "Value null at 'tableName'"},
+		{"the item", "PutItem", `{` + stored + `,"item":{"id":{"S":"a"}}}`, "Value null at 'item'"},
+		{"a type", "PutItem", `{` + stored + `,"Item":{"id":{"s":"a"}}}`, "Supplied AttributeValue is empty"},
+		{"a type inside", "PutItem", `{` + stored + `,"Item":{"id":{"S":"a"},"m":{"M":{"x":{"n":"1"}}}}}`, "Supplied AttributeValue is empty"},
+		{"an action", "TransactWriteItems", `{"TransactItems":[{"put":{}}]}`, "TransactWriteRequest should contain"},
+		{"a request", "BatchWriteItem", `{"requestItems":{}}`, "The requestItems parameter is required"},
+		{"a role", "CreateTable", `{"TableName":"tab","AttributeDefinitions":[{"AttributeName":"id","AttributeType":"S"}],"KeySchema":[{"AttributeName":"id","keyType":"HASH"}],"BillingMode":"PAY_PER_REQUEST"}`,
+			"Value null at 'keySchema.1.member.keyType'"},
+		{"a stream", "ListTagsOfResource", `{"resourceArn":"x"}`, "Value null at 'resourceArn'"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			status, reply := send(t, db, targetPrefix+c.target, c.body)
+			if message, _ := reply["message"].(string); status != http.StatusBadRequest || !strings.Contains(message, c.missing) {
+				t.Errorf("got %d %v, want %s", status, reply, c.missing)
+			}
+		})
+	}
+	if items := db.Items(at.hashed); len(items) != 0 {
+		t.Errorf("stored %v", items)
+	}
+}
+
+// A promise that is not kept is refused, and null is none.
+func TestWhatIsNotServedIsRefused(t *testing.T) {
+	db := New(t)
+	const table = `{"TableName":"tab","AttributeDefinitions":[{"AttributeName":"id","AttributeType":"S"}],"KeySchema":[{"AttributeName":"id","KeyType":"HASH"}],"BillingMode":"PAY_PER_REQUEST",`
+	for _, c := range []struct{ target, body, refused string }{
+		{"CreateTable", table + `"ResourcePolicy":"{}"}`, "ResourcePolicy"},
+		{"CreateTable", table + `"OnDemandThroughput":{"MaxReadRequestUnits":1}}`, "OnDemandThroughput"},
+		{"CreateTable", table + `"WarmThroughput":{"ReadUnitsPerSecond":1}}`, "WarmThroughput"},
+		{"CreateTable", table + `"GlobalSecondaryIndexes":[{"IndexName":"ids","OnDemandThroughput":{}}]}`, "GlobalSecondaryIndexes.0.OnDemandThroughput"},
+		{"UpdateTable", `{"TableName":"tab","ReplicaUpdates":[]}`, "ReplicaUpdates"},
+		{"UpdateTable", `{"TableName":"tab","MultiRegionConsistency":"STRONG"}`, "MultiRegionConsistency"},
+	} {
+		status, reply := send(t, db, targetPrefix+c.target, c.body)
+		if want := badParameter + "dynamotest does not serve " + c.refused; status != http.StatusBadRequest || reply["message"] != want {
+			t.Errorf("%s: got %d %v", c.refused, status, reply)
+		}
+	}
+	if status, reply := send(t, db, targetPrefix+"CreateTable", table+`"ResourcePolicy":null}`); status != http.StatusOK {
+		t.Errorf("null: got %d %v", status, reply)
+	}
+}
+
+// Every operation of the SDK that is not served says so by its name.
+func TestOperationsThatAreNotServedAreRefused(t *testing.T) {
+	db := New(t)
+	client := reflect.TypeFor[*dynamodb.Client]()
+	refused := 0
+	for i := range client.NumMethod() {
+		method := client.Method(i)
+		if _, served := operations[method.Name]; served || method.Type.NumIn() != 4 {
+			continue
+		}
+		refused++
+		status, reply := send(t, db, targetPrefix+method.Name, "{}")
+		if status != http.StatusBadRequest || reply["__type"] != unknownCall || reply["Message"] != "dynamotest does not serve "+method.Name {
+			t.Errorf("%s: got %d %v", method.Name, status, reply)
+		}
+	}
+	if refused < 30 { // PartiQL, backups, exports, imports, global tables, …
+		t.Errorf("only %d operations were asked for", refused)
+	}
+}
+
 func TestEmptyRequestsPanicNowhere(t *testing.T) {
 	db := New(t)
 	for operation := range operations {
 		for _, body := range []string{"{}", "null", `{"TableName":null}`, `{"RequestItems":{"tab":null}}`, `{"RequestItems":{"tab":[{}]}}`, `{"TransactItems":[{}]}`, `{"TransactItems":[{"Put":{}}]}`, `{"TransactItems":[{"Get":{}}]}`} {
 			send(t, db, targetPrefix+operation, body)
+		}
+	}
+	for operation := range streamOperations {
+		for _, body := range []string{"{}", "null", `{"StreamArn":"x"}`, `{"ShardIterator":"a|b|c"}`, `{"ShardIterator":"a|-1|1"}`} {
+			send(t, db, streamsPrefix+operation, body)
 		}
 	}
 }

@@ -291,6 +291,9 @@ func (r updateRequest) prepareUpdate(c *call) (w write, places []path, err error
 			return w, nil, keyError{invalidParameter("Cannot update attribute %s. This attribute is part of the key", target[0].name)}
 		}
 	}
+	if err := t.checkUpdate(changes); err != nil {
+		return w, nil, err
+	}
 	change := func(old item) (item, error) {
 		apply := update.apply
 		if r.legacy != nil {
