@@ -35,6 +35,10 @@ bench: ## what the toolkit costs beside the bare SDK calls, in one run
 bench-cold: ## what the toolkit adds to a cold start and to the binary, beside the same function written by hand (Linux)
 	go run ./cmd/ikkai bench-cold
 
+.PHONY: bench-dynamodb
+bench-dynamodb: ## the embedded DynamoDB with a table of 50,000 items beside dynoxide, which cargo builds into .cache (minutes, once)
+	.ci/test-dynamodb-local dynoxide bench
+
 ## Test
 
 .PHONY: test

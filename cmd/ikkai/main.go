@@ -21,6 +21,7 @@ type command struct {
 
 var commands = []command{
 	{"demo", "show Lambda functions survive retries, races, time-outs and failures", runDemo},
+	{"dynamodb", "serve an embedded DynamoDB for local development", runDynamoDB},
 	{"payroll", "pay a month's salaries in starts that are too short, and nobody twice", runPayroll},
 	{"bench", "measure the toolkit's calls beside the bare SDK's, and its work on keys", runBench},
 	{"bench-cold", "measure what the toolkit adds to a cold start and to the binary", runBenchCold},

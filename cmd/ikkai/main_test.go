@@ -20,6 +20,8 @@ func TestCalledWrongly(t *testing.T) {
 		{"asking for help with a command", []string{"demo", "--help"}, 0, "", "-no-color"},
 		{"asking for help with another command", []string{"bench-cold", "--help"}, 0, "", "-rounds"},
 		{"for a payroll that nobody is on", []string{"payroll", "-employees=0", "-month=2026-11"}, 0, "0 employees are paid for 2026-11", ""},
+		{"asking for help with a server", []string{"dynamodb", "--help"}, 0, "", "-idle-timeout"},
+		{"for tables that can't be", []string{"dynamodb", "--table", "orders"}, 1, "", `ikkai dynamodb: table "orders": neither a template`},
 		{"with an unknown flag", []string{"demo", "--colour"}, 2, "", "-colour"},
 		{"with an argument too many", []string{"bench", "fast"}, 2, "", `takes no argument "fast"`},
 	}

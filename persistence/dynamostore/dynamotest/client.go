@@ -25,38 +25,6 @@ var anyCredentials = aws.CredentialsProviderFunc(func(context.Context) (aws.Cred
 	return aws.Credentials{AccessKeyID: "local", SecretAccessKey: "local"}, nil
 })
 
-// Items returns a table's items in the order of a Scan; nil if there is no such table. It is not logged.
-func (db *DB) Items(tableName string) []map[string]types.AttributeValue {
-	db.mu.Lock()
-	defer db.mu.Unlock()
-	t, ok := db.tables[tableName]
-	if !ok {
-		return nil
-	}
-	items := make([]map[string]types.AttributeValue, 0, t.items.rows.Len())
-	for r := range t.items.within(everywhere, false) {
-		items = append(items, r.item.wire().sdk())
-	}
-	return items
-}
-
-// Seed puts items into a table, past the log and the fault plan. It refuses what PutItem refuses, and then stores nothing.
-func (db *DB) Seed(tableName string, items ...map[string]types.AttributeValue) error {
-	db.mu.Lock()
-	defer db.mu.Unlock()
-	c := &call{DB: db, at: db.now(), consumed: make(consumption), unlimited: true}
-	var writes []write
-	for _, given := range items {
-		w, err := putRequest{conditional: conditional{Table: &tableName}, Item: wireItemOf(given)}.prepare(c)
-		if err != nil {
-			return err
-		}
-		writes = append(writes, w)
-	}
-	_, err := c.carryOut(writes)
-	return err
-}
-
 func (w wireValue) sdk() types.AttributeValue {
 	switch {
 	case w.S != nil:
