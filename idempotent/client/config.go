@@ -22,7 +22,8 @@ type Config struct {
 	// Form is how the key is written in the header. Defaults to Quoted.
 	Form Form
 
-	// Methods are those whose requests get a key. Defaults to POST and PATCH.
+	// Methods are those whose requests get a key. Names are case-sensitive, and written
+	// in capitals. Defaults to POST and PATCH.
 	Methods []string
 
 	// OnNewKey, if set, is called with every key that the transport makes,
@@ -33,22 +34,51 @@ type Config struct {
 	// OnRetry, if set, is called before each pause, on the goroutine of the call.
 	OnRetry func(context.Context, Retry)
 
-	// Tries is how often a request is sent at most. Defaults to 5.
+	// Tries is how often a request is sent at most, whatever it is answered with. What
+	// the transport beneath sends again by itself counts too: [http.Transport] does so
+	// where a kept connection breaks, and has no body for it once Tries is reached; only
+	// of a request without a body, and of one without a key, such as a GET, it may send
+	// one more. Defaults to 5, not counting the answers that say when to come back:
+	// these go by time, see Patience.
 	Tries int
+
+	// Patience is for how long a request is sent again, from its first try on, while the
+	// server says when to come back (409, 429, 500, 502, 503 or 504 with Retry-After), or
+	// Decide says to send it again. Defaults to the deadline of the request's context, and
+	// to two minutes where it has none.
+	Patience time.Duration
+
+	// Decide, if set, is asked what an outcome of a try means, where the API says that
+	// in its own words, such as "in use" by a 409 without Retry-After. It is given what
+	// the transport beneath has returned: a response, or an error. It may read the
+	// response's body, which whoever gets the response reads from its beginning again.
+	// It is not asked for requests that can't be sent again.
+	Decide func(*http.Response, error) Decision
 
 	// FirstPause is how long the first pause is at most; each is twice as long as
 	// the one before. Defaults to 200 milliseconds.
 	FirstPause time.Duration
 
-	// MaxPause is how long a pause is at most. A response whose Retry-After asks
-	// for more is returned. Defaults to 20 seconds, or to FirstPause where that is
-	// longer; at most a day.
+	// MaxPause is how long a pause is at most where the server does not ask for a longer
+	// one. Defaults to 20 seconds, or to FirstPause where that is longer; at most a day.
 	MaxPause time.Duration
 
 	// MaxBody is how large a body without GetBody may be, in bytes, to be read
 	// into memory so that it can be sent again. Defaults to 1 MiB; at most 1 GiB.
 	MaxBody int64
 }
+
+// Decision is what the outcome of a try means.
+type Decision int
+
+const (
+	// AsUsual leaves it to the transport; see the package documentation.
+	AsUsual Decision = iota
+	// SendAgain says that another try may come out differently.
+	SendAgain
+	// Return says that the outcome is the answer.
+	Return
+)
 
 // Form is how a key is written in its header.
 type Form int
@@ -65,7 +95,7 @@ const (
 // Retry says that a request is going to be sent again.
 type Retry struct {
 	Key    string        // empty for a request without one
-	Tries  int           // how often it has been sent
+	Tries  int           // how often it has been sent, also by the transport beneath
 	Status int           // what the last try was answered with; 0 if it was not
 	Err    error         // why it was not
 	Pause  time.Duration // when it is sent again
@@ -90,6 +120,7 @@ var ErrConfig = errors.New("client: invalid configuration")
 const (
 	defaultHeader     = "Idempotency-Key"
 	defaultTries      = 5
+	defaultPatience   = 2 * time.Minute
 	defaultFirstPause = 200 * time.Millisecond
 	defaultMaxPause   = 20 * time.Second
 	defaultMaxBody    = 1 << 20
@@ -108,9 +139,6 @@ func (c Config) withDefaults() Config {
 		c.Methods = []string{http.MethodPost, http.MethodPatch}
 	}
 	c.Methods = slices.Clone(c.Methods)
-	if c.Tries == 0 {
-		c.Tries = defaultTries
-	}
 	if c.FirstPause == 0 {
 		c.FirstPause = defaultFirstPause
 		if c.MaxPause > 0 {
@@ -139,12 +167,15 @@ func (c Config) check() error {
 		fault("Form", "is %d, which is no Form", c.Form)
 	}
 	for _, method := range c.Methods {
-		if !isToken(method) {
-			fault("Methods", "has %q, which can't be a method", method)
+		if !isToken(method) || method != strings.ToUpper(method) {
+			fault("Methods", "has %q, which is no method's name; names are case-sensitive", method)
 		}
 	}
 	if c.Tries < 0 {
 		fault("Tries", "is %d, and must be at least 1", c.Tries)
+	}
+	if c.Patience < 0 {
+		fault("Patience", "is %v, and must not be negative", c.Patience)
 	}
 	if c.FirstPause < 0 {
 		fault("FirstPause", "is %v, and must not be negative", c.FirstPause)

@@ -19,6 +19,7 @@ func TestEachFaultOfAConfigIsNamed(t *testing.T) {
 		"Form":       {Form: 2},
 		"Methods":    {Methods: []string{"POST", ""}},
 		"Tries":      {Tries: -1},
+		"Patience":   {Patience: -1},
 		"FirstPause": {FirstPause: -1},
 		"MaxPause":   {FirstPause: 2, MaxPause: 1},
 		"MaxBody":    {MaxBody: math.MaxInt64},
@@ -30,6 +31,20 @@ func TestEachFaultOfAConfigIsNamed(t *testing.T) {
 				t.Errorf("got %v, %v", transport, err)
 			}
 		})
+	}
+}
+
+// Methods are case-sensitive: a POST is no "post", and would go out without a key.
+func TestMethodsAreSpeltAsTheyAreSent(t *testing.T) {
+	for _, method := range []string{"post", "Post", "pATCH", "PO ST", "PÖST", ""} {
+		if _, err := client.New(client.Config{Methods: []string{method}}); !errors.Is(err, client.ErrConfig) {
+			t.Errorf("%q is taken for a method: %v", method, err)
+		}
+	}
+	for _, method := range []string{"POST", "PATCH", "LOCK", "M-SEARCH", "X_1"} {
+		if _, err := client.New(client.Config{Methods: []string{method}}); err != nil {
+			t.Errorf("%s: %v", method, err)
+		}
 	}
 }
 

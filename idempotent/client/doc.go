@@ -9,7 +9,7 @@
 // It follows draft-ietf-httpapi-idempotency-key-header-07 and obeys one law:
 //
 //	request ─▶ key ─▶ keep it ─▶ send ─┬─ settled ───────────────────────▶ the answer, as it is
-//	                              ▲    └─ may come out differently ─┬─ last try ─▶ the answer, as it is
+//	                              ▲    └─ may come out differently ─┬─ at an end ─▶ the answer, as it is
 //	                              └───── pause, same key ◀──────────┘
 //
 // # What has a key
@@ -34,7 +34,9 @@
 // A key stays with its server. [http.Client] follows a redirect to another host or port,
 // or from https to http, and takes along the caller's headers and context; the key
 // is not among them. A request that would need it there is not sent: RoundTrip returns
-// a [*KeyError]. Others, such as the GET that a 303 asks for, are sent without it.
+// a [*KeyError]. Others, such as the GET that a 303 asks for, are sent without it. That
+// holds whatever the transport beneath says of the request that it has sent. A transport
+// beneath that follows redirects by itself takes the key along, and must not be used.
 //
 // A key helps only where the server knows it. Use this transport for servers that
 // promise so; for others, POST and PATCH need a transport that does not repeat them.
@@ -51,17 +53,26 @@
 //	429, 500, 502, 503, 504                      again
 //	everything else, such as 400, 422 and 501    the response
 //
+// [Config.Decide] may say otherwise, for an API that has words of its own for "in use".
+//
 // This holds for requests with a key and for GET, HEAD, OPTIONS, TRACE, PUT and
 // DELETE. All others are sent once. A request whose header is there with no value
 // at all is taken for idempotent without a key, as [http.Transport] takes it.
 //
 // Between two tries there is a pause that doubles each time, of which up to a half
-// is left out at random. Retry-After, in seconds or as a date, makes it longer. No
-// pause goes beyond the deadline of the request's context, which is that of the
-// [http.Client]'s Timeout too: where it would, or where
-// [Config.Tries] is reached, or where Retry-After asks for more than
-// [Config.MaxPause], the last response or error is returned as it is, a 503 like a
-// 200. A context that ends during a pause ends it at once, with the context's error.
+// is left out at random. Retry-After, in seconds or as a date, makes it longer. The last
+// response or error is returned as it is, a 503 like a 200, where this comes to an end:
+//
+//   - Outcomes that say nothing of a time are counted: five times a request is sent.
+//   - While the server says when to come back, by Retry-After, the request is sent again
+//     for two minutes, or until the deadline of its context where it has one
+//     ([Config.Patience]). A run that has died locks its key for about a minute, and who
+//     counts to five has given up before that.
+//   - [Config.Tries], where it is set, counts everything that is sent.
+//   - No pause goes beyond the deadline of the context, which is that of the
+//     [http.Client]'s Timeout too.
+//
+// A context that ends during a pause ends it at once, with the context's error.
 //
 // A server that keeps the connection but never answers is left only at the
 // deadline. Set ResponseHeaderTimeout on the [http.Transport] beneath, and it is

@@ -2,7 +2,9 @@ package client_test
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
+	"io"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -92,6 +94,46 @@ func ExampleNew() {
 	// again after 1 try: EOF
 	// try 2
 	// 201 Created true
+}
+
+// A provider that says "in use" by a 409 without Retry-After, in a body of its own.
+func ExampleConfig_decide() {
+	answers := []string{
+		`{"error":{"code":"idempotency_key_in_use"}}`,
+		`{"error":{"code":"out_of_stock"}}`,
+	}
+	provider := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		w.WriteHeader(http.StatusConflict)
+		io.WriteString(w, answers[0])
+		answers = answers[1:]
+	}))
+	defer provider.Close()
+	transport, err := client.New(client.Config{
+		Form:       client.Bare,
+		FirstPause: time.Millisecond,
+		Decide: func(resp *http.Response, _ error) client.Decision {
+			var body struct{ Error struct{ Code string } }
+			if resp == nil || resp.StatusCode != http.StatusConflict || json.NewDecoder(resp.Body).Decode(&body) != nil {
+				return client.AsUsual
+			}
+			if body.Error.Code == "idempotency_key_in_use" {
+				return client.SendAgain
+			}
+			return client.Return
+		},
+	})
+	if err != nil {
+		panic(err)
+	}
+	httpClient := &http.Client{Transport: transport}
+	resp, err := httpClient.Post(provider.URL, "application/json", strings.NewReader(`{"amount": 10}`))
+	if err != nil {
+		panic(err)
+	}
+	defer resp.Body.Close()
+	body, err := io.ReadAll(resp.Body)
+	fmt.Println(resp.StatusCode, string(body), err)
+	// Output: 409 {"error":{"code":"out_of_stock"}} <nil>
 }
 
 // Keys are random UUIDs.

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"maps"
 	"net/http"
+	"net/url"
 	"slices"
 	"strings"
 )
@@ -30,6 +31,15 @@ type contextKey struct {
 }
 
 type inContext struct{}
+
+// transit says of a request that was sent, which key it went under, if any, and for which
+// server that is, by way of whatever redirects.
+type transit struct {
+	key  string
+	home *url.URL
+}
+
+type inTransit struct{}
 
 // WithKey returns a context whose requests are sent under this key, if their
 // method is one of [Config.Methods]. It is for the requests of one intent, be it
@@ -65,9 +75,8 @@ var ErrKey = errors.New("client: unusable key")
 type identity struct {
 	key  string
 	kind kind
-	// left says that the request has a key which stays with the server it was
-	// redirected from.
-	left bool
+	home *url.URL // the server that the key is for
+	left string   // a key that stays there, because the request was redirected elsewhere
 }
 
 type kind int
@@ -82,13 +91,23 @@ const (
 
 // identify finds the request's key, or makes one.
 func (c *Config) identify(r *http.Request) (identity, error) {
-	if from := origin(r); !sameServer(from.URL, r.URL) {
-		if key, ok := KeyFrom(from.Context()); ok && slices.Contains(c.Methods, r.Method) {
-			return identity{}, &KeyError{Key: key, Problem: fmt.Sprintf("is for %s://%s, which redirects to %s://%s", from.URL.Scheme, from.URL.Host, r.URL.Scheme, r.URL.Host)}
-		} else if ok {
-			return identity{kind: kindOfMethod(r.Method), left: true}, nil
+	before := c.beforeRedirect(r)
+	if !sameServer(before.home, r.URL) {
+		switch {
+		case before.key == "":
+		case slices.Contains(c.Methods, r.Method):
+			return identity{}, &KeyError{Key: before.key, Problem: fmt.Sprintf("is for %s://%s, which redirects to %s://%s", before.home.Scheme, before.home.Host, r.URL.Scheme, r.URL.Host)}
+		default:
+			return identity{kind: kindOfMethod(r.Method), home: before.home, left: before.key}, nil
 		}
 	}
+	id, err := c.identifyHere(r, before.key)
+	id.home = before.home
+	return id, err
+}
+
+// identifyHere finds the key of a request that goes to the server that its key is for.
+func (c *Config) identifyHere(r *http.Request, before string) (identity, error) {
 	wanted, _ := r.Context().Value(inContext{}).(contextKey)
 	if values, ok := fieldValues(r.Header, c.Header); ok {
 		if len(values) == 0 {
@@ -108,10 +127,8 @@ func (c *Config) identify(r *http.Request) (identity, error) {
 	}
 	// [http.Client] repeats the caller's headers after a redirect, but the key is
 	// not among them: the caller's request is left as it is.
-	if r.Response != nil && r.Response.Request != nil {
-		if key, ok := KeyFrom(r.Response.Request.Context()); ok {
-			return identity{key: key, kind: keyElsewhere}, nil
-		}
+	if before != "" {
+		return identity{key: before, kind: keyElsewhere}, nil
 	}
 	return identity{key: NewKey(), kind: keyMade}, nil
 }
@@ -119,17 +136,16 @@ func (c *Config) identify(r *http.Request) (identity, error) {
 // identified returns a copy of the request that carries its key, in the header and
 // in the context, or no key where it has left that behind.
 func (c *Config) identified(r *http.Request, id identity) *http.Request {
-	if id.left {
-		carrier := r.WithContext(r.Context())
+	carrier := r.WithContext(context.WithValue(r.Context(), inTransit{}, &transit{key: id.key + id.left, home: id.home}))
+	switch {
+	case id.left != "":
 		carrier.Header = maps.Clone(r.Header)
 		maps.DeleteFunc(carrier.Header, func(name string, _ []string) bool { return strings.EqualFold(name, c.Header) })
-		return carrier
-	}
-	if id.key == "" {
-		return r
-	}
-	carrier := r.WithContext(context.WithValue(r.Context(), inContext{}, contextKey{key: id.key}))
-	if id.kind != keyInHeader {
+	case id.key == "":
+	case id.kind == keyInHeader:
+		carrier = carrier.WithContext(context.WithValue(carrier.Context(), inContext{}, contextKey{key: id.key}))
+	default:
+		carrier = carrier.WithContext(context.WithValue(carrier.Context(), inContext{}, contextKey{key: id.key}))
 		carrier.Header = make(http.Header)
 		maps.Copy(carrier.Header, r.Header)
 		carrier.Header.Set(c.Header, c.Form.write(id.key))

@@ -6,13 +6,23 @@ import (
 	"strings"
 )
 
-// origin returns the request that was redirected here, be it by way of others; the
-// request itself where it was not.
-func origin(r *http.Request) *http.Request {
-	for r.Response != nil && r.Response.Request != nil {
-		r = r.Response.Request
+// beforeRedirect returns what is known of the key of a request that was redirected here;
+// of any other, that it is for the server it goes to. The key may also be in the header:
+// [http.Client] takes a caller's headers to wherever a redirect leads.
+func (c *Config) beforeRedirect(r *http.Request) transit {
+	if r.Response == nil || r.Response.Request == nil {
+		return transit{home: r.URL}
 	}
-	return r
+	if sent, ok := r.Response.Request.Context().Value(inTransit{}).(*transit); ok {
+		return *sent
+	}
+	// Whoever is above this transport has put another request there.
+	before := transit{home: r.Response.Request.URL}
+	before.key, _ = KeyFrom(r.Response.Request.Context())
+	if values, ok := fieldValues(r.Header, c.Header); ok && before.key == "" {
+		before.key = strings.Join(values, ", ")
+	}
+	return before
 }
 
 // sameServer tells whether a key for one address may be sent to another: to the same

@@ -1,9 +1,12 @@
 package client
 
 import (
+	"bytes"
+	"cmp"
 	"context"
 	"crypto/tls"
 	"errors"
+	"io"
 	"math"
 	"math/rand/v2"
 	"net/http"
@@ -12,43 +15,113 @@ import (
 	"time"
 )
 
-// pause tells whether another try may come out differently, and how long to wait
-// before it.
-func (c *Config) pause(ctx context.Context, tries int, resp *http.Response, err error) (time.Duration, bool) {
-	asked, isAsked := time.Duration(0), false
-	if resp != nil {
-		asked, isAsked = retryAfter(resp.Header)
+// course is what has become of a request so far.
+type course struct {
+	began  time.Time
+	sent   int // how often it was sent
+	untold int // ... and nobody said when to come back
+	rounds int // after which a pause is due
+}
+
+// left is how often the request may be sent, unless somebody says when to come back.
+func (c *Config) left(so course) int {
+	if c.Tries > 0 {
+		return c.Tries - so.sent
 	}
-	if ctx.Err() != nil || err != nil && !passing(err) || err == nil && !unsettled(resp, isAsked) {
+	return defaultTries - so.untold
+}
+
+// pause tells whether another try may come out differently, and how long to wait
+// before it. It enters the try into the course of the request: how often that was sent,
+// and that it was answered.
+func (c *Config) pause(ctx context.Context, so *course, sent int, resp *http.Response, err error) (time.Duration, bool) {
+	again, after, told := c.judge(resp, err)
+	so.sent += sent
+	so.rounds++
+	if !told {
+		so.untold += sent
+	}
+	if !again || ctx.Err() != nil || c.left(*so) <= 0 {
 		return 0, false
 	}
-	pause := c.backoff(tries)
-	if isAsked {
-		if asked > c.MaxPause {
-			return 0, false
-		}
-		// Those that were told the same second don't all come back in it.
-		pause = max(pause, min(c.MaxPause, asked+rand.N(c.FirstPause)))
-	}
-	if deadline, ok := ctx.Deadline(); ok && time.Until(deadline) <= pause {
+	pause := max(c.backoff(so.rounds), c.spread(after))
+	now := time.Now()
+	if deadline, ok := ctx.Deadline(); ok && !now.Add(pause).Before(deadline) {
+		return 0, false
+	} else if told && (!ok || c.Patience > 0) && now.Add(pause).Sub(so.began) > cmp.Or(c.Patience, defaultPatience) {
 		return 0, false
 	}
 	return pause, true
 }
 
+// judge tells whether an outcome may be another one with the next try; how long the server
+// asks to wait before that; and whether it, or the caller, has told to try again at all.
+func (c *Config) judge(resp *http.Response, err error) (again bool, after time.Duration, told bool) {
+	if resp != nil {
+		after, told = retryAfter(resp.Header)
+	}
+	decision := AsUsual
+	if c.Decide != nil {
+		decision = c.decide(resp, err)
+	}
+	switch {
+	case decision == Return:
+		return false, 0, false
+	case decision == SendAgain:
+		return true, after, true
+	case err != nil:
+		return passing(err), 0, false
+	default:
+		return unsettled(resp, told), after, told
+	}
+}
+
+// decide asks the caller, who may read the response's body.
+func (c *Config) decide(resp *http.Response, err error) Decision {
+	if resp == nil || resp.Body == nil {
+		return c.Decide(resp, err)
+	}
+	body := resp.Body
+	read := new(bytes.Buffer)
+	resp.Body = io.NopCloser(io.TeeReader(body, read))
+	decision := c.Decide(resp, err)
+	resp.Body = struct {
+		io.Reader
+		io.Closer
+	}{io.MultiReader(read, body), body}
+	return decision
+}
+
 // unsettled tells whether a response speaks for the moment only.
-func unsettled(resp *http.Response, isAsked bool) bool {
+func unsettled(resp *http.Response, told bool) bool {
 	if resp == nil { // against its contract, and [http.Client] says so
 		return false
 	}
 	switch resp.StatusCode {
 	case http.StatusConflict:
-		return isAsked
+		return told
 	case http.StatusTooManyRequests, http.StatusInternalServerError, http.StatusBadGateway,
 		http.StatusServiceUnavailable, http.StatusGatewayTimeout:
 		return true
 	}
 	return false
+}
+
+// spread makes a time that the server asks for a little longer: those that were told the
+// same second don't all come back in it.
+func (c *Config) spread(after time.Duration) time.Duration {
+	if after <= 0 {
+		return 0
+	}
+	longer := after + rand.N(c.FirstPause)
+	switch {
+	case longer < after: // more than a duration holds
+		return after
+	case after <= c.MaxPause:
+		return min(longer, c.MaxPause)
+	default:
+		return longer
+	}
 }
 
 // passing tells whether an error may be gone with the next try. There is no list
@@ -60,9 +133,9 @@ func passing(err error) bool {
 }
 
 // backoff doubles with every try and leaves out up to a half.
-func (c *Config) backoff(tries int) time.Duration {
+func (c *Config) backoff(rounds int) time.Duration {
 	longest := c.FirstPause
-	for n := 1; n < tries && longest < c.MaxPause; n++ {
+	for n := 1; n < rounds && longest < c.MaxPause; n++ {
 		longest = min(c.MaxPause, 2*longest)
 	}
 	return longest/2 + rand.N(longest/2+1)

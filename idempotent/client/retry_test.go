@@ -112,7 +112,7 @@ func TestEveryTryCarriesTheSameKey(t *testing.T) {
 		}
 		synctest.Test(t, func(t *testing.T) {
 			w := &wire{script: script}
-			_, _ = newTransport(t, client.Config{Transport: w}).RoundTrip(post(t))
+			_, _ = newTransport(t, client.Config{Transport: w, Tries: 5}).RoundTrip(post(t))
 			key := w.keys()[0]
 			if key == "" || seen[key] {
 				t.Fatalf("%s is no new key", key)
@@ -165,14 +165,17 @@ func TestRetryAfterIsHonoured(t *testing.T) {
 		"leading zeros":              {after: "003", want: 3 * time.Second},
 		"at once":                    {after: "0", want: ownPause / 2},
 		"the longest pause":          {after: "20", want: 20 * time.Second},
-		"more than that":             {after: "21"},
+		"more than that":             {after: "21", want: 21 * time.Second},
+		"as long as it is patient":   {after: "119", want: 119 * time.Second},
+		"more than that, by far":     {after: "121"},
 		"a day":                      {after: "86400"},
 		"more than a duration holds": {after: "9223372037"},
 		"more than a number holds":   {after: "99999999999999999999"},
 		"a date":                     {after: "Sat, 01 Jan 2000 00:00:07 GMT", want: 7 * time.Second},
 		"a date of the old kind":     {after: "Saturday, 01-Jan-00 00:00:07 GMT", want: 7 * time.Second},
 		"a date gone by":             {after: "Fri, 31 Dec 1999 23:59:59 GMT", want: ownPause / 2},
-		"a date too late":            {after: "Sat, 01 Jan 2000 00:00:21 GMT"},
+		"a date beyond a pause":      {after: "Sat, 01 Jan 2000 00:00:21 GMT", want: 21 * time.Second},
+		"a date too late":            {after: "Sat, 01 Jan 2000 00:02:01 GMT"},
 		"a date by another clock":    {after: "Mon, 03 Jan 2000 10:00:04 GMT", date: "Mon, 03 Jan 2000 10:00:00 GMT", want: 4 * time.Second},
 		"a date, clock not readable": {after: "Sat, 01 Jan 2000 00:00:07 GMT", date: "today", want: 7 * time.Second},
 		"a negative number":          {after: "-3", want: ownPause / 2},

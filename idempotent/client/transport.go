@@ -3,6 +3,7 @@ package client
 import (
 	"context"
 	"net/http"
+	"sync/atomic"
 	"time"
 )
 
@@ -33,14 +34,17 @@ func (t *Transport) RoundTrip(r *http.Request) (*http.Response, error) {
 		return nil, err
 	}
 	ctx := request.Context()
-	for tries := 1; ; tries++ {
-		resp, err := t.send(request)
-		pause, again := t.config.pause(ctx, tries, resp, err)
-		if !again || tries == request.tries {
+	for so := (course{began: time.Now()}); ; {
+		resp, sent, err := t.send(request, so)
+		if !request.repeatable {
+			return resp, err
+		}
+		pause, again := t.config.pause(ctx, &so, sent, resp, err)
+		if !again {
 			return resp, err
 		}
 		if t.config.OnRetry != nil {
-			t.config.OnRetry(ctx, retry(request.key, tries, resp, err, pause))
+			t.config.OnRetry(ctx, retry(request.key, so.sent, resp, err, pause))
 		}
 		discard(resp)
 		if err := sleep(ctx, pause); err != nil {
@@ -57,7 +61,8 @@ type logical struct {
 	*http.Request // a copy of the caller's, with a header and a context of its own
 	key           string
 	body          body
-	tries         int // at most
+	onlyOnce      bool // nothing makes it safe to send it twice
+	repeatable    bool
 }
 
 // prepare does what comes before the first try. With an error it has closed the
@@ -76,34 +81,41 @@ func (t *Transport) prepare(r *http.Request) (_ logical, err error) {
 	if err != nil {
 		return logical{}, err
 	}
-	tries := 1
-	if id.kind != onlyOnce && t.config.Tries > 1 {
+	mayRepeat := id.kind != onlyOnce && t.config.Tries != 1
+	if mayRepeat {
 		if content, err = repeatable(r, t.config.MaxBody); err != nil {
 			return logical{}, err
 		}
-		if content.again != nil {
-			tries = t.config.Tries
-		}
+		mayRepeat = content.again != nil
 	}
 	if id.kind == keyMade && t.config.OnNewKey != nil {
 		if err := t.config.OnNewKey(r, id.key); err != nil {
 			return logical{}, err
 		}
 	}
-	return logical{Request: t.config.identified(r, id), key: id.key, body: content, tries: tries}, nil
+	return logical{
+		Request: t.config.identified(r, id), key: id.key, body: content,
+		onlyOnce: id.kind == onlyOnce, repeatable: mayRepeat,
+	}, nil
 }
 
 // send sends the request once more, as a request of its own: the one before may
-// still be read by a goroutine of the transport beneath.
-func (t *Transport) send(r logical) (*http.Response, error) {
-	try := r.WithContext(r.Context())
-	try.Header = r.Header.Clone()
-	try.Body, try.GetBody, try.ContentLength = r.body.next, r.body.again, r.body.length
-	resp, err := t.config.Transport.RoundTrip(try)
-	if resp != nil && resp.Request == nil {
-		resp.Request = try // where the key is found after a redirect
+// still be read by a goroutine of the transport beneath. It returns how often that has
+// sent it.
+func (t *Transport) send(r logical, so course) (*http.Response, int, error) {
+	ctx, sent := r.Context(), new(atomic.Int64)
+	if r.key != "" {
+		ctx = counting(ctx, t.config.Header, t.config.Form.write(r.key), sent)
 	}
-	return resp, err
+	try := r.WithContext(ctx)
+	try.Header = r.Header.Clone()
+	try.Body, try.ContentLength = r.body.next, r.body.length
+	try.GetBody = t.config.bounded(r, so, sent)
+	resp, err := t.config.Transport.RoundTrip(try)
+	if resp != nil {
+		stamp(resp, try)
+	}
+	return resp, max(1, int(sent.Load())), err
 }
 
 func retry(key string, tries int, resp *http.Response, err error, pause time.Duration) Retry {
