@@ -43,7 +43,7 @@ func (m QueueMapping) Poll(ctx context.Context) (int, error) {
 		for _, message := range batch {
 			ids[message.MessageId] = true
 		}
-		if failed, err = failures(response, ids); err != nil {
+		if failed, err = failures(response, name, ids); err != nil {
 			return len(batch), err
 		}
 	}

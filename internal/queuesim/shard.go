@@ -88,7 +88,7 @@ func (m ShardMapping) Poll(ctx context.Context) (int, error) {
 			ids[entry.Sequence()] = true
 		}
 		var failed map[string]bool
-		if failed, err = failures(response, ids); err == nil {
+		if failed, err = failures(response, name, ids); err == nil {
 			done = lowest(batch, failed)
 		}
 	}
