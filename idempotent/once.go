@@ -101,7 +101,7 @@ func (o *once) fail(ctx context.Context, cause error) (*replayed, bool, error) {
 		if record, finished := o.guard.look(ctx, o.budget, o.claim); finished {
 			return o.answer(ctx, record, nil)
 		}
-		o.report(ctx, EventReleased, cause)
+		o.report(ctx, released(cause), cause)
 		return nil, true, cause
 	}
 	o.effect = effect{result: stored}

@@ -250,7 +250,7 @@ func (t *tenure) release(ctx context.Context, cause error) (kept []string) {
 	case len(t.lease().Steps) > 0:
 		t.report(ctx, EventPartialSuccess, cause)
 	default:
-		t.report(ctx, EventReleased, cause)
+		t.report(ctx, released(cause), cause)
 	}
 	return t.journal.kept()
 }

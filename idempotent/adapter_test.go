@@ -1,0 +1,93 @@
+package idempotent_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/ikkai-go/idempotency"
+	"github.com/ikkai-go/idempotency/idempotent"
+	"github.com/ikkai-go/idempotency/persistence"
+)
+
+func TestIdentitiesOfOneKeyAreOneRequest(t *testing.T) {
+	payload := []byte(`{"id": "a", "amount": 1}`)
+	for name, test := range map[string]struct {
+		config        idempotent.Config
+		first, second idempotent.Identity // where the guard has not found them
+		payload       string              // of the second
+		same, none    bool
+	}{
+		"equal":               {config: idempotent.Config{Key: idempotency.MustJMESPath("id")}, payload: `{"id": "a"}`, same: true},
+		"another fingerprint": {config: idempotent.Config{Key: idempotency.MustJMESPath("id"), Fingerprint: idempotency.MustJMESPath("amount")}, payload: `{"id": "a", "amount": 2}`, same: true},
+		"another key":         {config: idempotent.Config{Key: idempotency.MustJMESPath("id")}, payload: `{"id": "b", "amount": 1}`},
+		"no key":              {config: idempotent.Config{Key: idempotency.MustJMESPath("id")}, payload: `{"amount": 1}`, none: true},
+		"no fingerprint":      {config: idempotent.Config{Key: idempotency.MustJMESPath("id"), Fingerprint: idempotency.MustJMESPath("amount")}, payload: `{"id": "a"}`, none: true},
+		"given":               {first: idempotent.Identity{Key: "a", Fingerprint: "1"}, second: idempotent.Identity{Key: "a", Fingerprint: "2"}, same: true},
+		"given another":       {first: idempotent.Identity{Key: "a"}, second: idempotent.Identity{Key: "b"}},
+		"given none":          {first: idempotent.Identity{Key: "a"}, second: idempotent.Identity{Fingerprint: "2"}, none: true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			first, second := test.first, test.second
+			if test.payload != "" {
+				guard := newTestGuard(t, persistence.NewMemory(), test.config)
+				first, second = guard.Identify(payload, "1"), guard.Identify([]byte(test.payload), "2")
+			}
+			if same := first.Request() == second.Request(); same != test.same {
+				t.Errorf("%q and %q", first.Request(), second.Request())
+			}
+			if none := second.Request() == ""; none != test.none {
+				t.Errorf("a request %q", second.Request())
+			}
+		})
+	}
+}
+
+func TestAGuardCanKeepOutcomesForLonger(t *testing.T) {
+	for least, want := range map[time.Duration]time.Duration{0: time.Hour, time.Minute: time.Hour, 48 * time.Hour: 48 * time.Hour} {
+		t.Run(fmt.Sprint(least), func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				store := persistence.NewMemory()
+				guard := newTestGuard(t, store, idempotent.Config{TTL: time.Hour})
+				done := func(context.Context) (string, error) { return "", nil }
+				if _, err := idempotent.Do(t.Context(), guard.Keeping(least), "a", done); err != nil {
+					t.Fatal(err)
+				}
+				if kept := time.Until(store.Records()[0].ExpiresAt); kept != want {
+					t.Errorf("kept for %v, want %v", kept, want)
+				}
+				if _, err := idempotent.Do(t.Context(), guard, "b", done); err != nil {
+					t.Fatal(err)
+				}
+				for _, r := range store.Records() {
+					if kept := time.Until(r.ExpiresAt); kept != time.Hour && kept != want {
+						t.Errorf("kept for %v by the guard itself", kept)
+					}
+				}
+			})
+		})
+	}
+}
+
+func TestWhatIsSkippedHasAnEventOfItsOwn(t *testing.T) {
+	for name, skip := range map[string]error{"bare": idempotent.ErrSkip, "wrapped": fmt.Errorf("a test event: %w", idempotent.ErrSkip)} {
+		t.Run(name, func(t *testing.T) {
+			store := persistence.NewMemory()
+			var kinds []idempotent.EventKind
+			guard := newTestGuard(t, store, idempotent.Config{Observe: func(_ context.Context, e idempotent.Event) { kinds = append(kinds, e.Kind) }})
+			_, err := idempotent.Do(t.Context(), guard, "a", func(context.Context) (string, error) { return "", skip })
+			if !errors.Is(err, idempotent.ErrSkip) || len(store.Records()) > 0 {
+				t.Errorf("%v, and %v are left", err, store.Records())
+			}
+			guard.Report(t.Context(), idempotent.Event{Kind: idempotent.EventSkipped})
+			skipped := slices.DeleteFunc(slices.Clone(kinds), func(k idempotent.EventKind) bool { return k != idempotent.EventSkipped })
+			if len(skipped) != 2 || slices.Contains(kinds, "released") {
+				t.Errorf("events %q", kinds)
+			}
+		})
+	}
+}
