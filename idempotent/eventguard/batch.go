@@ -3,68 +3,61 @@ package eventguard
 import (
 	"context"
 	"errors"
-	"fmt"
 	"log/slog"
 
 	"github.com/ikkai-go/idempotency/idempotent"
 )
 
-// verdicts collects what became of the records of a batch.
-type verdicts struct {
-	records []record
-	errs    []error // by the index of the record; nil where it is done
-	total   int     // records of the batch, also those without a verdict
-}
-
-// failed returns the ids of the failed records, each once and in the order of the
-// batch, or the error that fails the whole batch.
-func (p processor) failed(ctx context.Context, v verdicts) ([]string, error) {
+// failed returns the failed records of a batch, by index: each id once and in the
+// order of the batch; or the error that fails the whole batch.
+func (p processor) failed(ctx context.Context, records []record, errs []error) ([]int, error) {
 	var failed []FailedRecord
-	var ids []string
+	var indices []int
 	named := make(map[string]bool)
-	for i, err := range v.errs {
+	for i, err := range errs {
 		if err == nil {
 			continue
 		}
-		id := v.records[i].id
-		p.logSafely(ctx, id, err)
+		id := records[i].id
+		// A logger that panics must not take the batch along.
+		_ = contain(func() error { p.log(ctx, id, err); return nil })
 		failed = append(failed, FailedRecord{ID: id, Err: err})
 		if !named[id] {
 			named[id] = true
-			ids = append(ids, id)
+			indices = append(indices, i)
 		}
 	}
 	// An empty id in the answer is a failure of the whole batch to Lambda as well,
 	// but one that tells nobody why.
 	if named[""] || len(failed) > 0 && p.config.OnFailure == FailBatch {
-		return nil, &BatchError{Failed: failed, Records: v.total}
+		return nil, &BatchError{Failed: failed, Records: len(errs)}
 	}
-	return ids, nil
+	return indices, nil
+}
+
+// inOrder runs the records of a shard until one fails, and returns it. What is behind
+// it needs no verdict: the source goes back to the failure and delivers all from there.
+func (p processor) inOrder(ctx context.Context, records []record) ([]int, error) {
+	errs := p.process(ctx, records)
+	for i, err := range errs {
+		if err != nil {
+			clear(errs[i+1:])
+			break
+		}
+	}
+	return p.failed(ctx, records, errs)
 }
 
 // items is the answer of a batch: never null, which Lambda takes for success too,
 // but other readers need not.
 func items[Item ~struct {
 	ItemIdentifier string `json:"itemIdentifier"`
-}](ids []string) []Item {
-	answer := make([]Item, 0, len(ids))
-	for _, id := range ids {
-		answer = append(answer, Item{ItemIdentifier: id})
+}](records []record, failed []int) []Item {
+	answer := make([]Item, 0, len(failed))
+	for _, i := range failed {
+		answer = append(answer, Item{ItemIdentifier: records[i].id})
 	}
 	return answer
-}
-
-// logSafely logs a failure whose error may be of any kind: one whose methods panic
-// must not take the batch along.
-func (p processor) logSafely(ctx context.Context, id string, err error) {
-	odd := contain(func() error {
-		p.log(ctx, id, err)
-		return nil
-	})
-	if odd != nil {
-		p.config.Logger.LogAttrs(ctx, slog.LevelError, "idempotency: record failed",
-			slog.String("record", id), slog.String("error", fmt.Sprintf("a %T whose methods panic", err)))
-	}
 }
 
 // log tells why a record failed: the answer of the batch can't.
@@ -80,5 +73,5 @@ func (p processor) log(ctx context.Context, id string, err error) {
 	if panicked, ok := errors.AsType[*PanicError](err); ok {
 		attrs = append(attrs, slog.String("stack", string(panicked.Stack)))
 	}
-	p.config.Logger.LogAttrs(ctx, level, "idempotency: record failed", attrs...)
+	p.logger().LogAttrs(ctx, level, "idempotency: record failed", attrs...)
 }

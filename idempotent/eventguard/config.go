@@ -7,6 +7,8 @@ import (
 	"log/slog"
 	"time"
 
+	"github.com/aws/aws-lambda-go/events"
+
 	"github.com/ikkai-go/idempotency/idempotent"
 )
 
@@ -17,9 +19,28 @@ type Config struct {
 	// [SQS] only.
 	Content Content
 
-	// Concurrency is how many messages, or groups of a FIFO queue, run at the same
-	// time. Defaults to 1; the function must be safe for more. For [SQS] only.
+	// Split, if set, takes a record apart in which a producer has aggregated several, such
+	// as kpl.Split; its parts have data and partition key of their own, and the rest of
+	// the record. Each is a record to the guard and to the function, with the event id of
+	// the whole, a colon and its number from 0, if there are more than one. A failure of a
+	// part is answered by the sequence number of the whole, and those before it are
+	// replays then. For [Kinesis] only.
+	Split func(events.KinesisEventRecord) ([]events.KinesisEventRecord, error)
+
+	// Skip tells of a payload, as the guard's Key sees it, that it is not for this
+	// function: the record is acknowledged, before a key is looked for. A function, or
+	// Content, says the same by [idempotent.ErrSkip]. Defaults to skipping nothing.
+	Skip func(payload []byte) bool
+
+	// Concurrency is how many messages, groups of a FIFO queue, or partitions run at the
+	// same time. Defaults to 1; the function must be safe for more. For [SQS] and [Kafka]
+	// only.
 	Concurrency int
+
+	// Unordered says that the records of a partition need not keep their order: they run
+	// like the messages of a standard queue, and a failure holds nothing up. Defaults to
+	// false. For [Kafka] only.
+	Unordered bool
 
 	// OnFailure says how a batch answers that has failures. Defaults to
 	// ReportItems. For queues and streams.
@@ -30,6 +51,16 @@ type Config struct {
 	// FailPermanent.
 	OnPermanent PermanentFailure
 
+	// Retention is for how long the source may deliver a record again: what it keeps
+	// it for, with the time in its dead-letter queue and until somebody redrives that.
+	// Outcomes are replayed for at least so long, also where the guard's TTL is shorter:
+	// else a redrive would run again what is done. It may be up to ten years. Defaults to
+	// the longest that SQS keeps a message, 14 days; to a day for streams, as DynamoDB
+	// has always and Kinesis if nothing else is set; to a week for Kafka, the default of
+	// its brokers; and to the guard's TTL for SNS and EventBridge, whose archives may be
+	// replayed later.
+	Retention time.Duration
+
 	// Reserve is how much time until the function's deadline a record must have to
 	// be started: about as long as the slowest takes. Later ones are reported as
 	// failed, so that they come back, instead of being killed in mid-run. Defaults
@@ -39,7 +70,7 @@ type Config struct {
 	Reserve time.Duration
 
 	// Logger gets every record that failed, with its error; never a payload.
-	// Defaults to [slog.Default].
+	// Defaults to what [slog.Default] is when something is logged.
 	Logger *slog.Logger
 }
 
@@ -75,22 +106,32 @@ const (
 )
 
 // source is a kind of event source, as far as the config is concerned.
-type source int
+type source struct {
+	splits    bool          // has records that may be aggregates
+	content   bool          // of a message can be found in several ways
+	parallel  bool          // has records that may run at the same time
+	ordered   bool          // keeps an order by choice
+	batches   bool          // answers with what failed
+	retention time.Duration // by default
+}
 
-const (
-	queue source = iota
-	stream
-	single // asynchronous events, which come one by one
+var (
+	queue   = source{content: true, parallel: true, batches: true, retention: 14 * 24 * time.Hour}
+	topic   = source{parallel: true, ordered: true, batches: true, retention: 7 * 24 * time.Hour}
+	kinesis = source{splits: true, batches: true, retention: 24 * time.Hour}
+	changes = source{batches: true, retention: 24 * time.Hour}
+	single  = source{} // asynchronous events, which come one by one
 )
 
-func (c Config) withDefaults() Config {
+// longestRetention is more than any source has, and far from where times overflow.
+const longestRetention = 10 * 365 * 24 * time.Hour
+
+func (c Config) withDefaults(s source) Config {
 	if c.Content == nil {
 		c.Content = Body
 	}
 	c.Concurrency = cmp.Or(c.Concurrency, 1)
-	if c.Logger == nil {
-		c.Logger = slog.Default()
-	}
+	c.Retention = cmp.Or(c.Retention, s.retention)
 	return c
 }
 
@@ -100,16 +141,22 @@ func (c Config) check(s source) error {
 	fault := func(field, format string, args ...any) {
 		faults = append(faults, &idempotent.ConfigError{Field: field, Problem: fmt.Sprintf(format, args...)})
 	}
-	if c.Content != nil && s != queue {
+	if c.Content != nil && !s.content {
 		fault("Content", "is for SQS only")
 	}
-	if c.Concurrency != 0 && s != queue {
-		fault("Concurrency", "is for SQS only")
+	if c.Split != nil && !s.splits {
+		fault("Split", "is for Kinesis only")
+	}
+	if c.Concurrency != 0 && !s.parallel {
+		fault("Concurrency", "is for SQS and Kafka only")
+	}
+	if c.Unordered && !s.ordered {
+		fault("Unordered", "is for Kafka only")
 	}
 	if c.Concurrency < 0 {
 		fault("Concurrency", "is %d, and must not be negative", c.Concurrency)
 	}
-	if c.OnFailure != ReportItems && s == single {
+	if c.OnFailure != ReportItems && !s.batches {
 		fault("OnFailure", "is for queues and streams only")
 	}
 	if c.OnFailure != ReportItems && c.OnFailure != FailBatch {
@@ -118,7 +165,10 @@ func (c Config) check(s source) error {
 	if c.OnPermanent != FailPermanent && c.OnPermanent != AcknowledgePermanent {
 		fault("OnPermanent", "is %d, which is no PermanentFailure", c.OnPermanent)
 	}
-	if c.Reserve != 0 && s == single {
+	if c.Retention < 0 || c.Retention > longestRetention {
+		fault("Retention", "is %v, and must be between 0 and ten years", c.Retention)
+	}
+	if c.Reserve != 0 && !s.batches {
 		fault("Reserve", "is for queues and streams only")
 	}
 	if c.Reserve < 0 {

@@ -15,9 +15,8 @@ type Content func(events.SQSMessage) (payload []byte, id string, err error)
 // SNS has delivered raw. The payload is the body, the id the message's id.
 //
 // That id is new where a sender sends again: against senders' duplicates the guard
-// needs a Key. Notifications of S3 are such messages; their Key may be
-//
-//	Records[].[eventName, s3.bucket.name, s3.object.key, s3.object.sequencer]
+// needs a Key. Notifications of S3 are such messages, which S3 may send twice; the
+// example S3 has a Key for all their kinds, and skips the s3:TestEvent.
 func Body(message events.SQSMessage) (payload []byte, id string, err error) {
 	return []byte(message.Body), message.MessageId, nil
 }

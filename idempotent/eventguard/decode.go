@@ -5,8 +5,8 @@ import (
 	"encoding/json"
 	"fmt"
 	"reflect"
-	"strings"
-	"unicode"
+
+	"github.com/ikkai-go/idempotency/internal/canonicaljson"
 )
 
 // decode returns the payload as the function takes it. A raw message is the
@@ -32,10 +32,12 @@ func decode[T any](payload []byte) (T, error) {
 		return decoded, nil
 	}
 	if ambiguous(payload) {
-		return decoded, &PayloadError{Problem: "an object names a member twice, or in two spellings that differ only in case"}
+		return decoded, errAmbiguous
 	}
 	return decoded, nil
 }
+
+var errAmbiguous = &PayloadError{Problem: "an object names a member twice, or in two spellings that differ only in case"}
 
 // ambiguous tells whether encoding/json could take two members of an object for the
 // same field, at any depth. The payload is valid JSON.
@@ -49,7 +51,7 @@ func ambiguous(payload []byte) bool {
 		case err != nil: // the end
 			return false
 		case name && token != json.Delim('}'):
-			folded, seen := fold(token.(string)), open[len(open)-1]
+			folded, seen := canonicaljson.Folded(token.(string)), open[len(open)-1]
 			if seen[folded] {
 				return true
 			}
@@ -67,18 +69,6 @@ func ambiguous(payload []byte) bool {
 		}
 		name = len(open) > 0 && open[len(open)-1] != nil
 	}
-}
-
-// fold returns one text for all spellings of a name that encoding/json takes for
-// the same.
-func fold(name string) string {
-	return strings.Map(func(r rune) rune {
-		least := r
-		for other := unicode.SimpleFold(r); other != r; other = unicode.SimpleFold(other) {
-			least = min(least, other)
-		}
-		return least
-	}, name)
 }
 
 // exactly reads members of a JSON object by their exact names, as the guard's

@@ -19,6 +19,7 @@
 //	SQS, FIFO         message id                               body                 the rest of its group comes back
 //	SQS, SNSEnvelope  the notification's id                    the message in it    as the queue
 //	SQS, EventBridgeEnvelope  the event's id                   the event in it      as the queue
+//	Kafka             cluster, topic, partition, offset, time  value                the rest of its partition comes back
 //	Kinesis           stream, shard and sequence number        data                 the rest of the batch comes back
 //	DynamoDB          event id                                 the record           the rest of the batch comes back
 //	SNS               the notification's id                    message              Lambda tries again
@@ -42,12 +43,20 @@
 //	outcome                                             the source is told
 //	fn returned nil, now or in a recorded run           done
 //	completed, its result not stored                    done
+//	nothing to do: [idempotent.ErrSkip], Config.Skip    done, and nothing is recorded
 //	[idempotent.Permanent], now or in a recorded run    failed, or done: Config.OnPermanent
 //	fn's other errors, panics                           failed; the record is released
 //	another environment runs it                         failed: that run may die yet
 //	key unusable, payload unusable, other fingerprint   failed
 //	store failed, lease lost, outcome unknown           failed
 //	no time left, or held back behind a failure         failed, and not acquired
+//
+// Whatever a function of the user does (Dialect, Content, Split, Skip, an
+// UnmarshalJSON, an observer, fn): a panic, the end of its goroutine, or an error that
+// can't be compared or printed fails its record only.
+//
+// Of one batch, records of one key run one after another, in its order: the first of two
+// contents wins, and the other is a mismatch.
 //
 // A permanent failure is done, where that is the choice, only once it is recorded:
 // after a lost lease or a failed write it comes back. (Where the guard runs a request
@@ -80,10 +89,10 @@
 // tells of it. The same holds for asynchronous events, which get two more tries by
 // default: give them a destination or a dead-letter queue.
 //
-// The guard's TTL must be longer than a record can come back: the retention of the
-// queue or stream, and the time in which somebody redrives a dead-letter queue (which
-// makes new message ids) or replays an archive. An outcome that has expired is run
-// again.
+// An outcome that has expired is run again. So outcomes are kept for as long as a record
+// can come back, whatever the guard's TTL: Config.Retention, which has to be set where
+// the source keeps more than its defaults. A redrive of a dead-letter queue makes new
+// message ids, by which a guard without a Key does not recognise what is done.
 //
 // The record of the last run must be settled, and the batch answered, before Lambda
 // kills the function, or all of the batch comes back. fn's context ends a second (in
@@ -112,11 +121,15 @@
 //
 //	requirement                                      test
 //	a failure, or garbage, fails alone               TestOneFailureFailsAlone
+//	also what a user's functions do, at each source  TestWhateverAUsersFunctionDoesOneRecordFails, TestWhateverDecodingDoesOneRecordFails
+//	nothing to do is acknowledged                    TestWhatThereIsNothingToDoForIsAcknowledged, TestOnlyWhatHasDoneNothingIsSkipped
 //	[] and never null, each id once, never empty     TestTheAnswerIsWhatLambdaUnderstands, TestAMessageWithoutAnIdFailsTheBatch
 //	which outcomes count as done                     TestWhatCountsAsDone
 //	in progress elsewhere is failed                  TestWhatCountsAsDone, TestAKilledRunIsNeverAcknowledged
 //	keys: by the body, by the message, by neither    TestReport54IdentityIsStableAcrossDeliveries
 //	equal requests in one batch run once             TestEqualRequestsOfABatchRunOnce, TestEqualRequestsOfTwoGroupsRunOnce
+//	the first content of a key wins                  TestTheFirstContentOfAKeyWins, TestTheFirstContentOfAKeyWinsAcrossGroups
+//	outcomes outlast the source's retention          TestOutcomesOutlastTheSourcesRetention, TestAFailedBatchTakesWhatIsDoneAlong
 //	bounded concurrency, inside the deadline         TestMessagesRunAtTheSameTimeUpToTheBound, TestWhatThereIsNoTimeForComesBackUnacquired, TestWhatIsAcquiredTooLateIsReleasedAndNotRun
 //	answered in time, settled or not                 TestABatchIsAnsweredInTimeWhereStoreTimeoutIsWithinReserve
 //	what is done may die with a failed batch         TestAFailedBatchTakesWhatIsDoneAlong
@@ -125,11 +138,15 @@
 //	order within a group, other groups go on         TestAFailureHoldsItsGroupOnly, TestNoQueueLosesAMessage
 //	poison takes its followers along, or not         TestPoisonTakesWhatItHoldsBackAlong
 //	lowest failed sequence number                    TestAShardStopsAtItsFirstFailure, TestNoShardLosesARecord
+//	order within a partition, only failures named    TestAFailureHoldsItsPartitionOnly, TestNoTopicLosesARecord, TestAStoryOfATopic
+//	Kafka's bytes, null, and what is wrong with them TestAKafkaEventIsDecoded, TestTombstones, TestWhatIsWrongWithAKafkaRecordIsItsOwnFault
+//	typed images, removal by TTL                     TestChangesAreTyped
+//	aggregates                                       TestRecordsThatAreTakenApart, and package kpl
 //	ids for sending                                  TestIdsForSendingAreAcceptedAndDistinct
 //	envelopes, SNS, EventBridge                      TestEnvelopes, TestAsynchronousEventsRunOnce
 //	fn and the guard see the same request            TestFnAndKeySeeTheSameRequest, TestAnEventIsKnownByTheExactName
 //	no payload in the log                            TestTheLogHoldsNoPayload
 //
-// The two tests of queues and shards play random worlds in virtual time, with
+// The three tests of queues, shards and topics play random worlds in virtual time, with
 // failing handlers, a faulty DynamoDB and environments that are killed.
 package eventguard

@@ -21,26 +21,36 @@ import (
 //
 // Panics, the time and the errors are as in [SQS]. Time windows are not supported.
 func DynamoDB(guard *idempotent.Guard, config Config, fn func(context.Context, events.DynamoDBEventRecord) error) (func(context.Context, events.DynamoDBEvent) (events.DynamoDBEventResponse, error), error) {
-	p, err := newProcessor(guard, config, stream, fn == nil)
+	return ofTable(guard, config, fn == nil, func(ctx context.Context, _ []byte, change events.DynamoDBEventRecord) error {
+		return fn(ctx, change)
+	})
+}
+
+// ofTable is the handler of a table's stream. run also gets the record as its Key sees it.
+func ofTable(guard *idempotent.Guard, config Config, missing bool, run func(context.Context, []byte, events.DynamoDBEventRecord) error) (func(context.Context, events.DynamoDBEvent) (events.DynamoDBEventResponse, error), error) {
+	p, err := newProcessor(guard, config, changes, missing)
 	if err != nil {
 		return nil, err
 	}
 	return func(ctx context.Context, event events.DynamoDBEvent) (events.DynamoDBEventResponse, error) {
-		ids, err := p.failed(ctx, p.inOrder(ctx, len(event.Records), func(at int) record {
-			return changeRecord(p, event.Records[at], fn)
-		}))
-		return events.DynamoDBEventResponse{BatchItemFailures: items[events.DynamoDBBatchItemFailure](ids)}, err
+		records := make([]record, len(event.Records))
+		for i, change := range event.Records {
+			records[i] = record{
+				id: change.Change.SequenceNumber, group: inShard{},
+				content: func() ([]byte, string, error) { return changeContent(change) },
+				run:     func(ctx context.Context, payload []byte) error { return run(ctx, payload, change) },
+			}
+		}
+		failed, err := p.inOrder(ctx, records)
+		return events.DynamoDBEventResponse{BatchItemFailures: items[events.DynamoDBBatchItemFailure](records, failed)}, err
 	}, nil
 }
 
-func changeRecord(p processor, change events.DynamoDBEventRecord, fn func(context.Context, events.DynamoDBEventRecord) error) record {
-	payload, err := json.Marshal(change)
+// changeContent is what a change is about: the record as Lambda delivers it.
+func changeContent(change events.DynamoDBEventRecord) (payload []byte, id string, err error) {
+	payload, err = json.Marshal(change)
 	if err != nil {
-		return record{id: change.Change.SequenceNumber, err: misfit("the record can't be encoded", err)}
+		return nil, "", misfit("the record can't be encoded", err)
 	}
-	return record{
-		id:       change.Change.SequenceNumber,
-		identity: p.guard.Identify(payload, change.EventID),
-		run:      func(ctx context.Context) error { return fn(ctx, change) },
-	}
+	return payload, change.EventID, nil
 }

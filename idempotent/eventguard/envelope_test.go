@@ -79,16 +79,35 @@ func TestAnEventInAQueueIsTyped(t *testing.T) {
 
 // S3 puts a notification of one change into the queue more than once.
 func TestS3NotificationsHaveAKey(t *testing.T) {
-	key := idempotency.MustJMESPath("Records[].[eventName, s3.bucket.name, s3.object.key, s3.object.sequencer]")
-	change := func(sequencer string) string {
-		return `{"Records": [{"eventName": "ObjectCreated:Put", "s3": {"bucket": {"name": "b"}, "object": {"key": "k", "sequencer": "` + sequencer + `"}}}]}`
+	change := func(event, object, request string) string {
+		return `{"Records": [{"eventName": "` + event + `", "responseElements": {"x-amz-request-id": "` + request + `"},
+			"s3": {"bucket": {"name": "b"}, "object": {"key": "k"` + object + `}}}]}`
 	}
-	runs := 0
-	handle := consumer(t, newGuard(t, persistence.NewMemory(), idempotent.Config{Key: key}), eventguard.Config{}, func(context.Context, events.S3Event, events.SQSMessage) error { runs++; return nil })
-	got, err := handle(t.Context(), batch(message("m1", change("01")), message("m2", change("01")), message("m3", change("02")), message("m4", `{"Event": "s3:TestEvent"}`)))
-	wantFailed(t, got, err, "m4")
-	if runs != 2 {
-		t.Errorf("%d runs, want 2", runs)
+	created := func(sequencer, request string) string {
+		return change("ObjectCreated:Put", `, "sequencer": "`+sequencer+`"`, request)
+	}
+	for name, test := range map[string]struct {
+		first, second string
+		runs          int
+	}{
+		"created, sent twice":    {created("01", "r1"), created("01", "r1"), 1},
+		"created again":          {created("01", "r1"), created("02", "r2"), 2},
+		"created and removed":    {created("01", "r1"), change("ObjectRemoved:Delete", `, "sequencer": "01"`, "r1"), 2},
+		"tagged, sent twice":     {change("ObjectTagging:Put", "", "r1"), change("ObjectTagging:Put", "", "r1"), 1},
+		"tagged again":           {change("ObjectTagging:Put", "", "r1"), change("ObjectTagging:Put", "", "r2"), 2},
+		"ACL, sent twice":        {change("ObjectAcl:Put", "", "r1"), change("ObjectAcl:Put", "", "r1"), 1},
+		"restored, sent twice":   {change("ObjectRestore:Completed", "", "r1"), change("ObjectRestore:Completed", "", "r1"), 1},
+		"restoring and restored": {change("ObjectRestore:Post", "", "r1"), change("ObjectRestore:Completed", "", "r1"), 2},
+	} {
+		t.Run(name, func(t *testing.T) {
+			runs := 0
+			handle := consumer(t, newGuard(t, persistence.NewMemory(), idempotent.Config{Key: s3Change}), eventguard.Config{}, func(context.Context, events.S3Event, events.SQSMessage) error { runs++; return nil })
+			got, err := handle(t.Context(), batch(message("m1", test.first), message("m2", test.second)))
+			wantFailed(t, got, err)
+			if runs != test.runs {
+				t.Errorf("%d runs, want %d", runs, test.runs)
+			}
+		})
 	}
 }
 

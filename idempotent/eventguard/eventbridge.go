@@ -44,18 +44,12 @@ func EventBridge[T any](guard *idempotent.Guard, config Config, fn func(context.
 		return nil, err
 	}
 	return func(ctx context.Context, event json.RawMessage) error {
-		id, err := eventID(event)
-		if err != nil {
-			return err
+		r := record{run: decoded(fn)}
+		r.content = func() (payload []byte, id string, err error) {
+			r.id, err = eventID(event)
+			return event, r.id, err
 		}
-		r := record{id: id, identity: p.guard.Identify(event, id)}
-		return p.settle(ctx, r, func(ctx context.Context) error {
-			decoded, err := decode[T](event)
-			if err != nil {
-				return err
-			}
-			return fn(ctx, decoded)
-		})
+		return p.single(ctx, &r)
 	}, nil
 }
 

@@ -225,3 +225,49 @@ func ExampleGroupID() {
 	fmt.Println(eventguard.GroupID("customer-7"))
 	// Output: customer-7 <nil>
 }
+
+// Of a topic Lambda delivers again just what the answer names. To keep the order of a
+// partition, what is behind a failure is named with it.
+func ExampleKafka() {
+	guard := exampleGuard(idempotent.Config{Key: idempotency.MustJMESPath("order_id")})
+	handler, err := eventguard.Kafka(guard, quiet, func(_ context.Context, o order, r eventguard.KafkaRecord) error {
+		if o.Amount == 0 {
+			return errors.New("nothing to pay")
+		}
+		fmt.Println("placing", o.ID, "of", string(r.Key))
+		return nil
+	})
+	if err != nil {
+		panic(err)
+	}
+	record := func(partition, offset int64, key, value string) eventguard.KafkaRecord {
+		return eventguard.KafkaRecord{Topic: "orders", Partition: partition, Offset: offset, Key: []byte(key), Value: []byte(value)}
+	}
+	response, err := handler(context.Background(), eventguard.KafkaEvent{
+		EventSource: "SelfManagedKafka",
+		Records: map[string][]eventguard.KafkaRecord{
+			"orders-0": {record(0, 41, "anna", `{"order_id": "o-1"}`), record(0, 42, "anna", `{"order_id": "o-2", "amount": 5}`)},
+			"orders-1": {record(1, 17, "ben", `{"order_id": "o-3", "amount": 5}`), record(1, 18, "ben", `{"order_id": "o-3", "amount": 5}`)},
+		},
+	})
+	answer, _ := json.MarshalIndent(response, "", "  ")
+	fmt.Println(string(answer), err)
+	// Output:
+	// placing o-3 of ben
+	// {
+	//   "batchItemFailures": [
+	//     {
+	//       "itemIdentifier": {
+	//         "partition": "orders-0",
+	//         "offset": 41
+	//       }
+	//     },
+	//     {
+	//       "itemIdentifier": {
+	//         "partition": "orders-0",
+	//         "offset": 42
+	//       }
+	//     }
+	//   ]
+	// } <nil>
+}

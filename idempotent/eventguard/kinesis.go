@@ -2,6 +2,7 @@ package eventguard
 
 import (
 	"context"
+	"strconv"
 
 	"github.com/aws/aws-lambda-go/events"
 
@@ -19,33 +20,61 @@ import (
 // on how Lambda cuts its batches, so the mapping may bisect them. A producer that
 // tries again makes another sequence number: against that the guard needs a Key.
 //
-// Records that the Kinesis Producer Library has aggregated are not taken apart:
-// each is one record here. Time windows are not supported.
+// A record in which the Kinesis Producer Library has aggregated several is one record
+// here, unless Config.Split takes it apart. Tumbling windows are not supported: fn has no
+// part in their state.
 //
 // Panics, the time and the errors are as in [SQS].
 func Kinesis[T any](guard *idempotent.Guard, config Config, fn func(context.Context, T, events.KinesisEventRecord) error) (func(context.Context, events.KinesisEvent) (events.KinesisEventResponse, error), error) {
-	p, err := newProcessor(guard, config, stream, fn == nil)
+	p, err := newProcessor(guard, config, kinesis, fn == nil)
 	if err != nil {
 		return nil, err
 	}
 	return func(ctx context.Context, event events.KinesisEvent) (events.KinesisEventResponse, error) {
-		v := p.inOrder(ctx, len(event.Records), func(at int) record {
-			r := event.Records[at]
-			return record{
-				id:       r.Kinesis.SequenceNumber,
-				identity: p.guard.Identify(r.Kinesis.Data, place(r)),
-				run: func(ctx context.Context) error {
-					decoded, err := decode[T](r.Kinesis.Data)
-					if err != nil {
-						return err
-					}
-					return fn(ctx, decoded, r)
-				},
+		var records []record
+		for _, r := range event.Records {
+			parts, err := p.parts(r)
+			if err != nil {
+				records = append(records, record{id: r.Kinesis.SequenceNumber, group: inShard{}, err: err})
 			}
-		})
-		ids, err := p.failed(ctx, v)
-		return events.KinesisEventResponse{BatchItemFailures: items[events.KinesisBatchItemFailure](ids)}, err
+			for _, part := range parts {
+				records = append(records, record{
+					id: r.Kinesis.SequenceNumber, group: inShard{},
+					content: text(part.Kinesis.Data, place(part)),
+					run:     decoded(func(ctx context.Context, data T) error { return fn(ctx, data, part) }),
+				})
+			}
+		}
+		failed, err := p.inOrder(ctx, records)
+		return events.KinesisEventResponse{BatchItemFailures: items[events.KinesisBatchItemFailure](records, failed)}, err
 	}, nil
+}
+
+// inShard is the one group of a batch of a stream.
+type inShard struct{}
+
+// parts takes a record apart, if that is wanted.
+func (p processor) parts(r events.KinesisEventRecord) ([]events.KinesisEventRecord, error) {
+	if p.config.Split == nil {
+		return []events.KinesisEventRecord{r}, nil
+	}
+	var parts []events.KinesisEventRecord
+	err := contain(func() (err error) {
+		parts, err = p.config.Split(r)
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	whole := make([]events.KinesisEventRecord, len(parts))
+	for i, part := range parts {
+		whole[i] = r
+		whole[i].Kinesis.Data, whole[i].Kinesis.PartitionKey = part.Kinesis.Data, part.Kinesis.PartitionKey
+		if len(parts) > 1 && r.EventID != "" {
+			whole[i].EventID += ":" + strconv.Itoa(i)
+		}
+	}
+	return whole, nil
 }
 
 // place is where a record is, in all streams. The event's id is shard and sequence

@@ -6,17 +6,43 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"runtime/debug"
 
 	"github.com/ikkai-go/idempotency/idempotent"
 )
 
 // record is one record of an event, of whatever source.
 type record struct {
-	id       string // by which the source is told that it failed
+	id    string // in the log, and where the source is told that it failed
+	group any    // of which only one runs at a time, and none behind a failure; nil for none
+	// content finds what it is about: the payload, and an id that is the same in all
+	// deliveries.
+	content func() (payload []byte, id string, err error)
+	run     func(ctx context.Context, payload []byte) error
+
+	// Found by identify.
+	payload  []byte
 	identity idempotent.Identity
-	run      func(context.Context) error
-	err      error // why it can't be run, if it can't
+	request  request // empty where there is none
+	err      error   // why it can't be run, if it can't
+}
+
+// request tells what records of a batch are the same request: have the same key.
+type request string
+
+// text is the content of records whose payload and id need no finding.
+func text(payload []byte, id string) func() ([]byte, string, error) {
+	return func() ([]byte, string, error) { return payload, id, nil }
+}
+
+// decoded is the run of functions that take their payload decoded.
+func decoded[T any](fn func(context.Context, T) error) func(context.Context, []byte) error {
+	return func(ctx context.Context, payload []byte) error {
+		value, err := decode[T](payload)
+		if err != nil {
+			return err
+		}
+		return fn(ctx, value)
+	}
 }
 
 // processor runs records under a guard.
@@ -37,7 +63,35 @@ func newProcessor(guard *idempotent.Guard, config Config, s source, missing bool
 	if err := errors.Join(append(faults, config.check(s))...); err != nil {
 		return processor{}, fmt.Errorf("eventguard: %w", err)
 	}
-	return processor{guard: guard, config: config.withDefaults()}, nil
+	config = config.withDefaults(s)
+	return processor{guard: guard.Keeping(config.Retention), config: config}, nil
+}
+
+func (p processor) logger() *slog.Logger {
+	if p.config.Logger == nil {
+		return slog.Default()
+	}
+	return p.config.Logger
+}
+
+// identify finds what a record is about and what it is recognised by. Where it can't,
+// the record says why.
+func (p processor) identify(r *record) {
+	if r.err != nil {
+		return
+	}
+	payload, id, err := r.content()
+	if err != nil {
+		r.err = err
+		return
+	}
+	r.payload = payload
+	if p.config.Skip != nil && p.config.Skip(payload) {
+		r.err = idempotent.ErrSkip
+		return
+	}
+	r.identity = p.guard.Identify(payload, id)
+	r.request = request(r.identity.Request())
 }
 
 // attempt runs a record of a batch, unless it is too late or was done before.
@@ -54,14 +108,24 @@ func (p processor) attempt(ctx context.Context, w window, r record) error {
 			}
 			ctx, cancel := w.bound(ctx)
 			defer cancel()
-			return r.run(ctx)
+			return r.run(ctx, r.payload)
 		})
 	})
+}
+
+// single runs an asynchronous event. Its panic goes on.
+func (p processor) single(ctx context.Context, r *record) error {
+	p.identify(r)
+	return p.settle(ctx, *r, func(ctx context.Context) error { return r.run(ctx, r.payload) })
 }
 
 // settle takes a record through the guard's protocol and decides, in this one
 // place, which outcomes count as done.
 func (p processor) settle(ctx context.Context, r record, run func(context.Context) error) error {
+	if errors.Is(r.err, idempotent.ErrSkip) {
+		p.guard.Report(ctx, idempotent.Event{Kind: idempotent.EventSkipped, Err: r.err})
+		return nil
+	}
 	if r.err != nil {
 		return r.err
 	}
@@ -74,8 +138,10 @@ func (p processor) settle(ctx context.Context, r record, run func(context.Contex
 	switch {
 	case last == idempotent.EventReplayed && errors.Is(err, idempotent.ErrResultNotStored):
 		return nil
+	case last == idempotent.EventSkipped:
+		return nil
 	case p.config.OnPermanent == AcknowledgePermanent && permanent(err) && final(last):
-		p.config.Logger.LogAttrs(ctx, slog.LevelWarn, "idempotency: acknowledged a permanent failure",
+		p.logger().LogAttrs(ctx, slog.LevelWarn, "idempotency: acknowledged a permanent failure",
 			slog.String("record", r.id), slog.Any("error", err))
 		return nil
 	default:
@@ -95,24 +161,4 @@ func permanent(err error) bool {
 // lost or not written comes back: somebody else may be running it.
 func final(last idempotent.EventKind) bool {
 	return last == idempotent.EventExecuted || last == idempotent.EventReplayed || last == idempotent.EventUnprotected
-}
-
-// contain runs fn so that neither its panic nor the end of its goroutine takes
-// the other records of the batch along.
-func contain(fn func() error) error {
-	var err error
-	ended := make(chan struct{})
-	go func() {
-		defer close(ended)
-		returned := false
-		defer func() {
-			if !returned {
-				err = &PanicError{Value: recover(), Stack: debug.Stack()}
-			}
-		}()
-		err = fn()
-		returned = true
-	}()
-	<-ended
-	return err
 }

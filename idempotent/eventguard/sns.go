@@ -27,24 +27,16 @@ func SNS[T any](guard *idempotent.Guard, config Config, fn func(context.Context,
 		return nil, err
 	}
 	return func(ctx context.Context, event events.SNSEvent) error {
-		var errs []error
-		for _, notification := range event.Records {
-			payload := []byte(notification.SNS.Message)
-			r := record{id: notification.SNS.MessageID, identity: p.guard.Identify(payload, notification.SNS.MessageID)}
-			err := p.settle(ctx, r, func(ctx context.Context) error {
-				decoded, err := decode[T](payload)
-				if err != nil {
-					return err
-				}
-				return fn(ctx, decoded, notification)
-			})
-			if err != nil {
-				errs = append(errs, err)
+		records := make([]record, len(event.Records))
+		for i, r := range event.Records {
+			records[i] = record{
+				id: r.SNS.MessageID, content: text([]byte(r.SNS.Message), r.SNS.MessageID),
+				run: decoded(func(ctx context.Context, message T) error { return fn(ctx, message, r) }),
 			}
 		}
-		if len(errs) == 1 {
-			return errs[0] // unchanged: Lambda reports its type
+		if len(records) == 1 {
+			return p.single(ctx, &records[0]) // unchanged: Lambda reports its type
 		}
-		return errors.Join(errs...)
+		return errors.Join(p.process(ctx, records)...)
 	}, nil
 }

@@ -3,7 +3,6 @@ package eventguard
 import (
 	"context"
 	"strings"
-	"sync"
 
 	"github.com/aws/aws-lambda-go/events"
 
@@ -40,66 +39,25 @@ func SQS[T any](guard *idempotent.Guard, config Config, fn func(context.Context,
 	return func(ctx context.Context, event events.SQSEvent) (events.SQSEventResponse, error) {
 		records := make([]record, len(event.Records))
 		for i, message := range event.Records {
-			records[i] = messageRecord(p, message, fn)
+			records[i] = record{
+				id: message.MessageId, group: groupOf(message),
+				content: func() ([]byte, string, error) { return p.config.Content(message) },
+				run:     decoded(func(ctx context.Context, payload T) error { return fn(ctx, payload, message) }),
+			}
 		}
-		ids, err := p.failed(ctx, p.lanes(ctx, records, lanesOf(event.Records, records)))
-		return events.SQSEventResponse{BatchItemFailures: items[events.SQSBatchItemFailure](ids)}, err
+		failed, err := p.failed(ctx, records, p.process(ctx, records))
+		return events.SQSEventResponse{BatchItemFailures: items[events.SQSBatchItemFailure](records, failed)}, err
 	}, nil
 }
 
-func messageRecord[T any](p processor, message events.SQSMessage, fn func(context.Context, T, events.SQSMessage) error) record {
-	var payload []byte
-	var id string
-	err := contain(func() (err error) {
-		payload, id, err = p.config.Content(message)
-		return err
-	})
-	if err != nil {
-		return record{id: message.MessageId, err: err}
-	}
-	return record{
-		id:       message.MessageId,
-		identity: p.guard.Identify(payload, id),
-		run: func(ctx context.Context) error {
-			decoded, err := decode[T](payload)
-			if err != nil {
-				return err
-			}
-			return fn(ctx, decoded, message)
-		},
-	}
-}
-
-// lane is a part of a batch whose records run one after another, by index.
-type lane struct {
-	records []int
-	ordered bool // stop at the first failure
-}
-
-// lanesOf divides a batch into what may run at the same time: the groups of a FIFO
-// queue, and of a standard queue the requests.
-func lanesOf(messages []events.SQSMessage, records []record) []lane {
+// groupOf returns the group of a message of a FIFO queue, which keeps its order; nil
+// for a message of a standard queue.
+func groupOf(message events.SQSMessage) any {
 	type group struct{ queue, name string }
-	var lanes []lane
-	known := make(map[any]int)
-	for i, message := range messages {
-		var of any = records[i].identity
-		ordered := fifo(message)
-		switch {
-		case ordered:
-			of = group{message.EventSourceARN, message.Attributes["MessageGroupId"]}
-		case records[i].err != nil:
-			of = i // nothing is known of it
-		}
-		at, seen := known[of]
-		if !seen {
-			at = len(lanes)
-			known[of] = at
-			lanes = append(lanes, lane{ordered: ordered})
-		}
-		lanes[at].records = append(lanes[at].records, i)
+	if !fifo(message) {
+		return nil
 	}
-	return lanes
+	return group{message.EventSourceARN, message.Attributes["MessageGroupId"]}
 }
 
 // fifo tells whether a message comes from a FIFO queue: the names of such queues
@@ -108,53 +66,4 @@ func lanesOf(messages []events.SQSMessage, records []record) []lane {
 func fifo(message events.SQSMessage) bool {
 	_, numbered := message.Attributes["SequenceNumber"]
 	return numbered || strings.HasSuffix(message.EventSourceARN, ".fifo")
-}
-
-// lanes runs the lanes of a batch, some at the same time.
-func (p processor) lanes(ctx context.Context, records []record, lanes []lane) verdicts {
-	w := p.config.window(ctx)
-	v := verdicts{records: records, errs: make([]error, len(records)), total: len(records)}
-	waiting := make(chan lane, len(lanes))
-	for _, l := range lanes {
-		waiting <- l
-	}
-	close(waiting)
-	turns := turnsOf(records)
-	var workers sync.WaitGroup
-	for range min(p.config.Concurrency, len(lanes)) {
-		workers.Go(func() {
-			for l := range waiting {
-				p.lane(ctx, w, v, l, turns)
-			}
-		})
-	}
-	workers.Wait()
-	return v
-}
-
-// turns has a lock for each request: two lanes of a FIFO queue may hold the same one,
-// and would turn each other away.
-type turns map[idempotent.Identity]chan struct{}
-
-func turnsOf(records []record) turns {
-	all := make(turns)
-	for _, r := range records {
-		all[r.identity] = make(chan struct{}, 1)
-	}
-	return all
-}
-
-func (p processor) lane(ctx context.Context, w window, v verdicts, l lane, turns turns) {
-	stopped := false
-	for _, i := range l.records {
-		if stopped {
-			v.errs[i] = ErrHeldBack
-			continue
-		}
-		turn := turns[v.records[i].identity]
-		turn <- struct{}{}
-		v.errs[i] = p.attempt(ctx, w, v.records[i])
-		<-turn
-		stopped = l.ordered && v.errs[i] != nil
-	}
 }

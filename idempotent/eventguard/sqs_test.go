@@ -355,12 +355,13 @@ func TestAnErrorWhoseMethodsPanicFailsItsMessageOnly(t *testing.T) {
 	for name, fail := range map[string]func() error{
 		"returned":      func() error { return (*brittle)(nil) },
 		"panicked with": func() error { panic((*brittle)(nil)) },
+		"mute":          func() error { return mute{} },
 	} {
 		t.Run(name, func(t *testing.T) {
 			var l ledger
 			var log strings.Builder
 			store := persistence.NewMemory()
-			config := eventguard.Config{Logger: slog.New(slog.NewTextHandler(&log, nil))}
+			config := eventguard.Config{Logger: slog.New(naive{slog.NewTextHandler(&log, nil)})}
 			handle := consumer(t, newGuard(t, store, idempotent.Config{Key: byOrderID}), config, func(ctx context.Context, o order, m events.SQSMessage) error {
 				if o.ID == "bad" {
 					return fail()
@@ -375,6 +376,19 @@ func TestAnErrorWhoseMethodsPanicFailsItsMessageOnly(t *testing.T) {
 			}
 		})
 	}
+}
+
+// naive is a handler of logs that asks errors for their text as it likes.
+type naive struct{ slog.Handler }
+
+func (h naive) Handle(ctx context.Context, r slog.Record) error {
+	r.Attrs(func(a slog.Attr) bool {
+		if err, ok := a.Value.Any().(error); ok {
+			_ = err.Error()
+		}
+		return true
+	})
+	return h.Handler.Handle(ctx, r)
 }
 
 func TestMessagesRunAtTheSameTimeUpToTheBound(t *testing.T) {
@@ -705,21 +719,26 @@ func TestATextBodyNeedsNoJSON(t *testing.T) {
 
 func TestConfigsAreChecked(t *testing.T) {
 	guard := newGuard(t, persistence.NewMemory(), idempotent.Config{})
-	all := eventguard.Config{Content: eventguard.Body, Concurrency: -1, OnFailure: 7, OnPermanent: 7, Reserve: -1}
+	split := func(r events.KinesisEventRecord) ([]events.KinesisEventRecord, error) { return nil, nil }
+	all := eventguard.Config{Content: eventguard.Body, Split: split, Concurrency: -1, Unordered: true, OnFailure: 7, OnPermanent: 7, Retention: -1, Reserve: -1}
 	fn := func(context.Context, order, events.SQSMessage) error { return nil }
 	tests := map[string]struct {
 		build  func() error
 		fields []string
 	}{
-		"SQS": {func() error { _, err := eventguard.SQS(guard, all, fn); return err }, []string{"Concurrency", "OnFailure", "OnPermanent", "Reserve"}},
+		"SQS": {func() error { _, err := eventguard.SQS(guard, all, fn); return err }, []string{"Split", "Unordered", "Concurrency", "OnFailure", "OnPermanent", "Retention", "Reserve"}},
+		"Kafka": {func() error {
+			_, err := eventguard.Kafka(guard, all, func(context.Context, order, eventguard.KafkaRecord) error { return nil })
+			return err
+		}, []string{"Content", "Split", "Concurrency", "OnFailure", "OnPermanent", "Retention", "Reserve"}},
 		"Kinesis": {func() error {
 			_, err := eventguard.Kinesis(guard, all, func(context.Context, order, events.KinesisEventRecord) error { return nil })
 			return err
-		}, []string{"Content", "Concurrency", "Concurrency", "OnFailure", "OnPermanent", "Reserve"}},
+		}, []string{"Content", "Concurrency", "Unordered", "Concurrency", "OnFailure", "OnPermanent", "Retention", "Reserve"}},
 		"DynamoDB": {func() error {
 			_, err := eventguard.DynamoDB(guard, all, func(context.Context, events.DynamoDBEventRecord) error { return nil })
 			return err
-		}, []string{"Content", "Concurrency", "Concurrency", "OnFailure", "OnPermanent", "Reserve"}},
+		}, []string{"Content", "Split", "Concurrency", "Unordered", "Concurrency", "OnFailure", "OnPermanent", "Retention", "Reserve"}},
 		"SNS": {func() error {
 			_, err := eventguard.SNS(guard, eventguard.Config{Content: eventguard.Body, Concurrency: 1, OnFailure: eventguard.FailBatch, Reserve: 1},
 				func(context.Context, order, events.SNSEventRecord) error { return nil })

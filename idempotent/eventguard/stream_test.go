@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -161,6 +162,67 @@ func TestRecordsOfTwoStreamsAreDifferent(t *testing.T) {
 	}
 	if want := 2 * len(event.Records); runs != want {
 		t.Errorf("%d runs, want %d", runs, want)
+	}
+}
+
+// Several records in one: each is one to the guard, and a failure brings back the whole.
+func TestRecordsThatAreTakenApart(t *testing.T) {
+	split := func(r events.KinesisEventRecord) ([]events.KinesisEventRecord, error) {
+		switch text := string(r.Kinesis.Data); text {
+		case "error":
+			return nil, sliceError{errTryAgain}
+		case "panic":
+			panic(sliceError{errTryAgain})
+		default:
+			var parts []events.KinesisEventRecord
+			for _, part := range strings.Fields(text) {
+				// Nothing but data and key is the part's own.
+				parts = append(parts, events.KinesisEventRecord{Kinesis: events.KinesisRecord{Data: []byte(part), PartitionKey: "of " + part}})
+			}
+			return parts, nil
+		}
+	}
+	for name, test := range map[string]struct {
+		data   []string
+		ran    []string
+		failed string
+		again  []string // ran when the batch comes again, with nothing wrong any more
+	}{
+		"several":          {[]string{"a b", "c"}, []string{"a of a in s:0:0", "b of b in s:0:1", "c of c in s:1"}, "[]", nil},
+		"equal ones":       {[]string{"a a", "a"}, []string{"a of a in s:0:0", "a of a in s:0:1", "a of a in s:1"}, "[]", nil},
+		"none":             {[]string{"", "c"}, []string{"c of c in s:1"}, "[]", nil},
+		"a failure of one": {[]string{"a bad b", "c"}, []string{"a of a in s:0:0"}, "[{0}]", []string{"bad of bad in s:0:1", "b of b in s:0:2", "c of c in s:1"}},
+		"an error":         {[]string{"a", "error", "c"}, []string{"a of a in s:0"}, "[{1}]", []string{}},
+		"a panic":          {[]string{"a", "panic", "c"}, []string{"a of a in s:0"}, "[{1}]", []string{}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var l ledger
+			ill := true
+			handle, err := eventguard.Kinesis(newGuard(t, persistence.NewMemory(), idempotent.Config{}), eventguard.Config{Split: split, Logger: silent}, func(_ context.Context, data json.RawMessage, r events.KinesisEventRecord) error {
+				if string(data) == "bad" && ill {
+					return errTryAgain
+				}
+				l.add(fmt.Sprintf("%s %s in %s", data, r.Kinesis.PartitionKey, r.EventID))
+				return nil
+			})
+			if err != nil {
+				t.Fatal(err)
+			}
+			var event events.KinesisEvent
+			for i, data := range test.data {
+				event.Records = append(event.Records, events.KinesisEventRecord{EventID: fmt.Sprint("s:", i), Kinesis: events.KinesisRecord{SequenceNumber: fmt.Sprint(i), Data: []byte(data)}})
+			}
+			got, err := handle(t.Context(), event)
+			if err != nil || fmt.Sprint(got.BatchItemFailures) != test.failed {
+				t.Errorf("%v failed, %v, want %s", got.BatchItemFailures, err, test.failed)
+			}
+			l.want(t, test.ran...)
+			ill, l.lines = false, nil
+			if _, err := handle(t.Context(), event); err != nil {
+				t.Error(err)
+			}
+			l.want(t, test.again...)
+		})
 	}
 }
 

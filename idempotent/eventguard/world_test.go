@@ -8,6 +8,7 @@ import (
 	"math/rand/v2"
 	"runtime"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -17,6 +18,7 @@ import (
 
 	"github.com/aws/aws-lambda-go/events"
 
+	"github.com/ikkai-go/idempotency"
 	"github.com/ikkai-go/idempotency/idempotent"
 	"github.com/ikkai-go/idempotency/idempotent/eventguard"
 	"github.com/ikkai-go/idempotency/internal/queuesim"
@@ -482,7 +484,7 @@ func TestPoisonTakesWhatItHoldsBackAlong(t *testing.T) {
 }
 
 // A batch that fails as a whole takes what is done in it along. With a Key a redrive
-// does not run it again.
+// does not run it again, also days later.
 func TestAFailedBatchTakesWhatIsDoneAlong(t *testing.T) {
 	for name, test := range map[string]struct {
 		config idempotent.Config
@@ -508,6 +510,7 @@ func TestAFailedBatchTakesWhatIsDoneAlong(t *testing.T) {
 				if len(dead) != 3 {
 					t.Errorf("%v are dead, want all", dead)
 				}
+				time.Sleep(13 * 24 * time.Hour)
 				for _, letter := range dead { // a redrive
 					queue.Send(letter)
 				}
@@ -589,6 +592,73 @@ func TestNoShardLosesARecord(t *testing.T) {
 						for i := range records {
 							if id := fmt.Sprint("o-", i); w.effectOf(id) == 0 {
 								t.Errorf("%s is lost", id)
+							}
+						}
+					})
+				})
+			}
+		}
+	}
+	all.want(t)
+}
+
+// Nothing of a topic is lost, and no partition is out of order, though just what failed
+// comes again.
+func TestNoTopicLosesARecord(t *testing.T) {
+	var all trouble
+	const timeout = 20 * time.Second
+	for name, key := range map[string]*idempotency.Expression{"by key": byOrderID, "by place": nil} {
+		for _, config := range []eventguard.Config{{}, {Concurrency: 3}, {OnFailure: eventguard.FailBatch}, {Unordered: true, Concurrency: 4}} {
+			for seed := range uint64(worlds / 4) {
+				t.Run(fmt.Sprintf("%s/answer %d, %d at a time, unordered %t/seed %d", name, config.OnFailure, config.Concurrency, config.Unordered, seed), func(t *testing.T) {
+					synctest.Test(t, func(t *testing.T) {
+						w := newWorld(t, seed)
+						topic := queuesim.NewTopic("orders", 3)
+						const records = 12 // of each partition
+						for i := range records {
+							for partition := range 3 {
+								topic.Put(partition, []byte(body(fmt.Sprint("p", partition, "-", i))))
+							}
+						}
+						if !config.Unordered {
+							w.before = func(o order) []string {
+								partition, text, _ := strings.Cut(o.ID, "-")
+								number, _ := strconv.Atoi(text)
+								var missing []string
+								for i := range number {
+									if id := fmt.Sprint(partition, "-", i); w.effectOf(id) == 0 {
+										missing = append(missing, id)
+									}
+								}
+								return missing
+							}
+						}
+						config := quieter(config)
+						mapping := queuesim.TopicMapping{
+							Topic: topic, BatchSize: 1 + w.roll(20), Timeout: timeout, IgnoresAnswers: config.OnFailure == eventguard.FailBatch,
+							Function: w.function(idempotent.Config{Key: key}, func(e *environment, g *idempotent.Guard) queuesim.Function {
+								return asFunction(eventguard.Kafka(g, config, func(ctx context.Context, o order, _ eventguard.KafkaRecord) error { return e.place(ctx, o) }))
+							}),
+						}
+						for end := time.Now().Add(5 * time.Minute); topic.Left() > 0 && time.Now().Before(end); {
+							_, _ = mapping.Poll(t.Context())
+							time.Sleep(2 * time.Second) // virtual
+						}
+						w.calmDown()
+						for end := time.Now().Add(time.Hour); topic.Left() > 0 && time.Now().Before(end); {
+							_, _ = mapping.Poll(t.Context())
+							time.Sleep(2 * time.Second) // virtual
+						}
+						time.Sleep(2 * time.Minute) // virtual; the last of the killed find out
+						all.add(w)
+						if left := topic.Left(); left > 0 {
+							t.Errorf("%d records are never done", left)
+						}
+						for i := range records {
+							for partition := range 3 {
+								if id := fmt.Sprint("p", partition, "-", i); w.effectOf(id) == 0 {
+									t.Errorf("%s is lost", id)
+								}
 							}
 						}
 					})

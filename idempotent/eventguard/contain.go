@@ -1,0 +1,54 @@
+package eventguard
+
+import (
+	"errors"
+	"fmt"
+	"runtime/debug"
+)
+
+// contain runs fn so that neither its panic nor the end of its goroutine takes the
+// other records of the batch along. What it returns can be looked at without harm: an
+// error whose methods panic is a panic, too.
+func contain(fn func() error) error {
+	var err error
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		returned := false
+		defer func() {
+			if !returned {
+				err = &PanicError{Value: presentable(recover()), Stack: debug.Stack()}
+			}
+		}()
+		err = fn()
+		probe(err)
+		returned = true
+	}()
+	<-ended
+	return err
+}
+
+// probe calls what others will call of an error.
+func probe(err error) {
+	if err == nil {
+		return
+	}
+	_ = err.Error()
+	_ = errors.Is(err, ErrPanic)
+	_, _ = errors.AsType[*PanicError](err)
+}
+
+// presentable returns what a panic was about, without errors whose methods panic.
+func presentable(thrown any) (value any) {
+	err, ok := thrown.(error)
+	if !ok {
+		return thrown
+	}
+	defer func() {
+		if recover() != nil {
+			value = fmt.Sprintf("a %T whose methods panic", err)
+		}
+	}()
+	probe(err)
+	return err
+}
