@@ -100,7 +100,7 @@ func (b budget) settling(ctx context.Context) (context.Context, context.CancelFu
 // fired yet.
 func (b budget) late(ctx context.Context, key string) error {
 	err := ctx.Err()
-	if err == nil && !b.startBy.IsZero() && !wallClock().Before(b.startBy) {
+	if err == nil && !b.startBy.IsZero() && wallClock().After(b.startBy) {
 		err = context.DeadlineExceeded
 	}
 	if err == nil {
@@ -111,8 +111,8 @@ func (b budget) late(ctx context.Context, key string) error {
 
 type startByKey struct{}
 
-// StartBy returns a context in which guarded calls start their functions before that
-// time or not at all: those that would be later end with *NotStartedError, and leave no
+// StartBy returns a context in which guarded calls start their functions at that time
+// at the latest, or not at all: those that would be later end with *NotStartedError, and leave no
 // record behind. It is for adapters that run many calls in the time of one, and have to
 // answer for all of them. A guarded function's own calls are not bound by it.
 func StartBy(ctx context.Context, by time.Time) context.Context {

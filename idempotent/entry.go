@@ -3,6 +3,7 @@ package idempotent
 import (
 	"bytes"
 	"encoding/json"
+	"strconv"
 	"strings"
 )
 
@@ -12,11 +13,14 @@ import (
 //
 //	reserve-stock              the step is finished
 //	reserve-stock:started      a step that must run at most once is about to run
+//	reserve-stock:declined     it is known not to have happened, and may run again
+//	reserve-stock:started:2    it is about to, and so on
 //	reserve-stock:compensated  the step is undone
 //	:unwinding                 the call has failed for good, with this failure
 //	:compensation              the first compensation that failed, with its error
 const (
 	startedSuffix     = ":started"
+	declinedSuffix    = ":declined"
 	compensatedSuffix = ":compensated"
 	unwindingEntry    = ":unwinding"
 	compensationEntry = ":compensation"
@@ -28,6 +32,27 @@ func cutEntryName(name string) (step, suffix string) {
 		return name[:at], name[at:]
 	}
 	return name, ""
+}
+
+// nth is the suffix of the nth entry of its kind; the first has no number.
+func nth(suffix string, n int) string {
+	if n == 1 {
+		return suffix
+	}
+	return suffix + ":" + strconv.Itoa(n)
+}
+
+// cutNth takes a suffix apart that may have a number.
+func cutNth(suffix string) (kind string, n int) {
+	at := strings.LastIndexByte(suffix, ':')
+	if at <= 0 {
+		return suffix, 1
+	}
+	n, err := strconv.Atoi(suffix[at+1:])
+	if err != nil || n < 2 || nth(suffix[:at], n) != suffix {
+		return suffix, 0 // not of ours
+	}
+	return suffix[:at], n
 }
 
 // entry is what is recorded of a finished or started step.
@@ -57,19 +82,9 @@ type compensationFailure struct {
 	failure
 }
 
-func encodeEntry(e any) ([]byte, error) {
-	var stored bytes.Buffer
-	encoder := json.NewEncoder(&stored)
-	encoder.SetEscapeHTML(false)
-	if err := encoder.Encode(e); err != nil {
-		return nil, err
-	}
-	return bytes.TrimSuffix(stored.Bytes(), []byte("\n")), nil
-}
-
 // mustEncodeEntry encodes an entry of text and numbers, which always encodes.
 func mustEncodeEntry(e any) []byte {
-	stored, err := encodeEntry(e)
+	stored, err := encodeJSON(e)
 	if err != nil {
 		panic(err)
 	}

@@ -3,11 +3,9 @@ package idempotent
 import (
 	"bytes"
 	"context"
-	"encoding"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"reflect"
 )
 
@@ -15,8 +13,12 @@ import (
 // is written against the json names: headers."idempotency-key", not
 // Headers["idempotency-key"].
 //
-// A replay decodes the stored JSON of the first result; numbers inside interface
-// values then are [json.Number], which keeps all their digits. Where the error
+// A replay decodes the stored JSON of the first result, and is the same value. Where the
+// result's type has interfaces, the first caller gets what JSON makes of it as well: maps,
+// slices, and for numbers [json.Number], which keeps all their digits. A result that JSON
+// would lose a part of (a set field that is not exported, text that is not UTF-8, a NaN)
+// is not stored: its caller gets it, EventNotStored tells why, and a duplicate gets
+// *ResultNotStoredError. Where the error
 // is a *LeaseLostError or a *StoreError of an executed call, the result that
 // comes with it is the function's own.
 //
@@ -24,8 +26,8 @@ import (
 // inside a raw message, which can't be told from them.
 //
 // Func panics for a guard without a Key (or Dialect), for a nil function, and for a result type that JSON can't hold or
-// can't be read back into: readers, channels, functions, and interfaces with
-// methods.
+// can't be read back into, in any field: readers, channels, functions, complex numbers, and
+// interfaces with methods.
 func Func[In, Out any](g *Guard, fn func(context.Context, In) (Out, error)) func(context.Context, In) (Out, error) {
 	g.mustHaveKey("Func")
 	mustEncode(reflect.TypeFor[Out]())
@@ -178,60 +180,4 @@ func markReplaced(payload []byte) []byte {
 		i++ // the escaped character
 	}
 	return payload
-}
-
-// encodeResult returns the JSON to store of what out points to, so that methods
-// of the pointer are used. A raw message is stored as it is, byte for byte; the
-// error says why a result can't be stored.
-func encodeResult[Out any](out *Out) ([]byte, error) {
-	switch out := any(*out).(type) {
-	case json.RawMessage:
-		if out == nil {
-			break
-		}
-		if !json.Valid(out) {
-			return nil, errors.New("the result is a json.RawMessage that is not JSON")
-		}
-		return out, nil
-	case io.Reader:
-		if !marshals(reflect.TypeOf(out)) {
-			return nil, fmt.Errorf("the result is a reader (%T), whose bytes can be read only once", out)
-		}
-	}
-	var stored bytes.Buffer
-	encoder := json.NewEncoder(&stored)
-	encoder.SetEscapeHTML(false)
-	if err := encoder.Encode(out); err != nil {
-		return nil, err
-	}
-	return bytes.TrimSuffix(stored.Bytes(), []byte("\n")), nil
-}
-
-func decodeResult(stored []byte, out any) error {
-	if raw, ok := out.(*json.RawMessage); ok {
-		*raw = bytes.Clone(stored)
-		return nil
-	}
-	decoder := json.NewDecoder(bytes.NewReader(stored))
-	decoder.UseNumber()
-	return decoder.Decode(out)
-}
-
-// mustEncode panics for types of results that would silently be lost.
-func mustEncode(t reflect.Type) {
-	pointer := reflect.PointerTo(t)
-	switch {
-	case t.Kind() == reflect.Interface && t.NumMethod() > 0:
-	case marshals(pointer):
-		return
-	case pointer.Implements(reflect.TypeFor[io.Reader]()), t.Implements(reflect.TypeFor[io.Reader]()):
-	case t.Kind() == reflect.Chan, t.Kind() == reflect.Func:
-	default:
-		return
-	}
-	panic(fmt.Sprintf("idempotent: results of type %v can't be stored and replayed", t))
-}
-
-func marshals(t reflect.Type) bool {
-	return t.Implements(reflect.TypeFor[json.Marshaler]()) || t.Implements(reflect.TypeFor[encoding.TextMarshaler]())
 }

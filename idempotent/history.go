@@ -35,6 +35,8 @@ type stepState struct {
 	name  string
 	phase phase
 	entry entry // unless it is open
+	// How often it was started, and was found not to have happened after all, as recorded.
+	starts, declines int
 
 	// In this attempt.
 	call    *step // that came last
@@ -72,6 +74,11 @@ func readHistory(r persistence.Record, declares func(string) bool) (history, err
 			return h, &StepError{Key: r.Key, Step: name, Err: err}
 		}
 	}
+	for _, s := range h.steps {
+		if s.phase == begun && s.declines >= s.starts {
+			s.phase = declined
+		}
+	}
 	if h.decision != nil {
 		for _, name := range h.decision.Declined {
 			h.of(name).reach(declined, entry{})
@@ -83,7 +90,8 @@ func readHistory(r persistence.Record, declares func(string) bool) (history, err
 func (h *history) read(step, suffix string, stored []byte) error {
 	var e entry
 	var err error
-	switch suffix {
+	kind, n := cutNth(suffix)
+	switch kind {
 	case "":
 		err = decodeEntry(stored, &e)
 		h.of(step).reach(finished, e)
@@ -91,6 +99,9 @@ func (h *history) read(step, suffix string, stored []byte) error {
 	case startedSuffix:
 		err = decodeEntry(stored, &e)
 		h.of(step).reach(begun, e)
+		h.of(step).starts = max(h.of(step).starts, n)
+	case declinedSuffix:
+		h.of(step).declines = max(h.of(step).declines, n)
 	case compensatedSuffix:
 		h.of(step).reach(undone, e)
 	case unwindingEntry:

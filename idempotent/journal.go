@@ -206,7 +206,7 @@ func (j *journal) attempt(ctx context.Context, state *stepState, done entry) err
 	}
 	inner, enlisted := j.withStep(ctx, s.name, "")
 	defer enlisted.Close()
-	if state.phase != open {
+	if state.phase == begun {
 		happened, err := j.reconcile(inner, s)
 		if err != nil {
 			return j.refuse(s, err)
@@ -275,18 +275,20 @@ func (j *journal) reconcile(ctx context.Context, s *step) (happened bool, err er
 	return happened, err
 }
 
-// start records that a step that must run at most once is about to, unless that is
-// recorded already.
+// start records that a step that must run at most once is about to, unless the record
+// says so already.
 func (j *journal) start(ctx context.Context, state *stepState, started entry) error {
-	if state.phase == open {
-		if err := j.keep(ctx, state.name, state.name+startedSuffix, mustEncodeEntry(started), nil); err != nil {
+	if state.starts == state.declines {
+		name := state.name + nth(startedSuffix, state.starts+1)
+		if err := j.keep(ctx, state.name, name, mustEncodeEntry(started), nil); err != nil {
 			return j.unkept(err, nil)
 		}
+		state.starts++
 	}
 	err := j.ready(ctx) // the environment may have been frozen since
 	j.mu.Lock()
 	defer j.mu.Unlock()
-	if state.phase == open {
+	if state.phase != begun {
 		state.entry = started
 	}
 	if state.phase = begun; err != nil {
@@ -298,13 +300,37 @@ func (j *journal) start(ctx context.Context, state *stepState, started entry) er
 // failed notes that the function of a step has failed. A failure for good says that
 // the step has not happened.
 func (j *journal) failed(state *stepState, err error) {
-	if _, permanent := recordable(err); !permanent {
-		return
+	if _, permanent := recordable(err); permanent {
+		j.decline(state)
 	}
+}
+
+// decline notes that a step that must run at most once is known not to have happened.
+func (j *journal) decline(state *stepState) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	if state.phase == begun {
 		state.phase = declined
+	}
+}
+
+// recordDeclined records which of the steps that were started have not happened, before
+// the record is given up: the next attempt may run them.
+func (j *journal) recordDeclined(ctx context.Context) {
+	if j == nil || j.hold == nil {
+		return
+	}
+	j.mu.Lock()
+	steps := j.history.in(declined)
+	decided := j.history.decision != nil
+	j.mu.Unlock()
+	for _, s := range steps {
+		if decided || s.declines >= s.starts {
+			continue
+		}
+		if j.keep(ctx, s.name, s.name+nth(declinedSuffix, s.starts), []byte("{}"), nil) == nil {
+			s.declines = s.starts // or its outcome is unknown to the next attempt
+		}
 	}
 }
 
@@ -344,7 +370,7 @@ func (e *ending) take(output []byte, err error) {
 	with.Output, with.Omitted = output, false
 	var stored []byte
 	if err == nil {
-		stored, err = encodeEntry(with)
+		stored, err = encodeJSON(with)
 	}
 	if err == nil {
 		err = decodeEntry(stored, new(entry))
@@ -377,7 +403,7 @@ func (j *journal) finish(ctx context.Context, state *stepState, e *ending) error
 		j.report(ctx, Event{Kind: EventStepExecuted, Step: state.name})
 		return nil
 	case refused != nil:
-		j.failed(state, refused.Err)
+		j.decline(state) // its effect is what was refused
 		return refused.Err
 	case happened && !answered(err) && j.guard.config.OnStoreFault == FailOpen:
 		j.report(ctx, Event{Kind: EventNotStored, Step: state.name, Err: err})
@@ -538,6 +564,7 @@ func (j *journal) reserve(writing string) int {
 		}
 		if j.history.decision == nil && !j.undoing.begun && (s.phase == begun || s.phase == declined || s.running && s.call.atMostOnce) {
 			n += 2*len(name) + len(`"",`) // the decision may have to name it
+			n += len(name) + entrySize    // or an entry of its own
 		}
 		if s.phase == undone || s.phase < finished && !s.running || !s.compensable() || j.undoing.begun && name == writing {
 			continue

@@ -237,6 +237,7 @@ func (g *Guard) complete(ctx context.Context, l persistence.Lease, o persistence
 // know. It returns the finished steps that remain.
 func (t *tenure) release(ctx context.Context, cause error) (kept []string) {
 	t.journal.finishPending(ctx)
+	t.journal.recordDeclined(ctx)
 	settling, cancel := t.settling(ctx)
 	defer cancel()
 	err := t.guard.store.Release(settling, t.lease())
