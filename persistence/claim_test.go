@@ -206,6 +206,7 @@ func TestATakeOverKeepsTheStepsAndCountsTheAttempt(t *testing.T) {
 			want.Fingerprint = tt.want
 			want.Steps = stale.Steps
 			want.Attempt = 5
+			want.TookOver = stale.Status
 			if diff := cmp.Diff(want, c.TakeOver(stale)); diff != "" {
 				t.Errorf("record (-want +got):\n%s", diff)
 			}
