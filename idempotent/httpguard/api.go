@@ -26,13 +26,26 @@ type API struct {
 func New(guard *idempotent.Guard, config Config) (*API, error) {
 	config = config.withDefaults()
 	err := config.check()
-	if guard == nil {
-		err = errors.Join(fmt.Errorf("%w: no guard", idempotent.ErrConfig), err)
-	}
+	err = errors.Join(checkGuard(guard), err)
 	if err != nil {
 		return nil, err
 	}
 	return &API{guard: guard, config: config, replays: newReplays(config.ReplayHeaders)}, nil
+}
+
+// checkGuard refuses a guard that says what nobody asks it here.
+func checkGuard(guard *idempotent.Guard) error {
+	if guard == nil {
+		return fmt.Errorf("%w: no guard", idempotent.ErrConfig)
+	}
+	var faults []error
+	if c := guard.Config(); c.Key != nil {
+		faults = append(faults, &idempotent.ConfigError{Field: "Key", Problem: "is set, and httpguard does not use it: see httpguard.Config.BodyKey"})
+	}
+	if c := guard.Config(); c.Fingerprint != nil {
+		faults = append(faults, &idempotent.ConfigError{Field: "Fingerprint", Problem: "is set, and httpguard does not use it: see httpguard.Config.Compare"})
+	}
+	return errors.Join(faults...)
 }
 
 // covers tells whether requests of the method are guarded.
@@ -81,11 +94,9 @@ func (a *API) serve(ctx context.Context, r *Request, run func(context.Context) (
 		return served{expires: last.ExpiresAt}, nil
 	case err == nil:
 		return served{instead: a.replay(r, stored, last.ExpiresAt)}, nil
-	case errors.Is(err, idempotent.ErrReplay):
-		return served{instead: a.broken(ctx, r, err)}, nil
 	}
-	if p, refused := a.config.refusal(err); refused {
-		return served{instead: a.refuse(r, p)}, nil
+	if answer, refused := a.judge(ctx, r, err, last.ExpiresAt); refused {
+		return served{instead: answer}, nil
 	}
 	return served{}, err
 }

@@ -16,7 +16,7 @@ import (
 // Config says how an HTTP API is guarded. Only Scope is required. Whether a
 // covered request needs a key, how long its response is replayed, and whether a
 // duplicate waits for the first is for [idempotent.Config] to say; its Key and
-// Fingerprint are not used.
+// Fingerprint must not be set: a request has its key in a header, and is compared whole.
 type Config struct {
 	// Scope says whose key it is. Required: without it a client that sends
 	// somebody else's key would get somebody else's response. [Unscoped] says
@@ -72,11 +72,17 @@ type Config struct {
 	AnswerHeaders func(*Request) http.Header
 
 	// DocsURL is where clients read about idempotency in this API; every refusal
-	// links to it. Defaults to the Internet-Draft's page.
+	// links to it. Defaults to this module's page, docs/http.md.
 	DocsURL string
 
-	// Logger gets what only an operator can put right. Defaults to
-	// [slog.Default].
+	// TypeBase is what the types of problems begin with, a URI; the problem's code
+	// follows. Clients recognise problems by their types, so choose it once. Defaults to
+	// this module's page, docs/http.md, which explains each:
+	// https://github.com/ikkai-go/idempotency/blob/main/docs/http.md#in_progress.
+	TypeBase string
+
+	// Logger gets what only an operator can put right. Defaults to [slog.Default], as it
+	// is when something is logged.
 	Logger *slog.Logger
 }
 
@@ -98,7 +104,7 @@ const (
 	defaultHeader  = "Idempotency-Key"
 	defaultMaxKey  = 255
 	defaultMaxBody = 6 << 20
-	defaultDocsURL = "https://datatracker.ietf.org/doc/draft-ietf-httpapi-idempotency-key-header/"
+	defaultDocsURL = "https://github.com/ikkai-go/idempotency/blob/main/docs/http.md"
 )
 
 func (c Config) withDefaults() Config {
@@ -121,8 +127,8 @@ func (c Config) withDefaults() Config {
 	if c.DocsURL == "" {
 		c.DocsURL = defaultDocsURL
 	}
-	if c.Logger == nil {
-		c.Logger = slog.Default()
+	if c.TypeBase == "" {
+		c.TypeBase = defaultDocsURL + "#"
 	}
 	return c
 }
@@ -164,10 +170,20 @@ func (c Config) check() error {
 			fault("ReplayHeaders", "has %q, which belongs to one response and is never replayed", name)
 		}
 	}
-	if u, err := url.Parse(c.DocsURL); err != nil || !u.IsAbs() || strings.ContainsAny(c.DocsURL, "<>\"\r\n") {
+	if !isAbsolute(c.DocsURL) {
 		fault("DocsURL", "is %q, which is no absolute URL", c.DocsURL)
 	}
+	if !isAbsolute(c.TypeBase) {
+		fault("TypeBase", "is %q, which is no absolute URI", c.TypeBase)
+	}
 	return errors.Join(faults...)
+}
+
+// isAbsolute tells whether s is a URI that means the same everywhere, and that can stand in
+// a Link field.
+func isAbsolute(s string) bool {
+	u, err := url.Parse(s)
+	return err == nil && u.IsAbs() && !strings.ContainsAny(s, "<>\"\r\n")
 }
 
 // isToken tells whether s can be the name of a header or a method (RFC 9110,

@@ -41,6 +41,10 @@
 // client that expects 100 (Continue) is told to send it. The body of a request without a
 // key is left to the handler.
 //
+// Where Lambda keeps tenants apart, the tenant is part of the record's key besides: scopes
+// tell callers of one tenant apart. Neither is read from the body, which a scope does not
+// see.
+//
 // With the guards switched off by the environment (see package idempotent) the adapters
 // pass everything on: nothing is refused, compared or limited, so an API runs locally
 // without its authorizer and with clients that send no keys.
@@ -76,27 +80,37 @@
 //
 // # Refusals
 //
-// Refusals are problem documents (RFC 9457) with a link to [Config].DocsURL. They
-// are never recorded.
+// Refusals are problem documents (RFC 9457), each code with a type of its own, which
+// docs/http.md explains, and a link to [Config].DocsURL. They are never recorded. All of a
+// refusal goes by the verdict on the call ([idempotent.VerdictOf]): what it says of what was
+// done, in words and in the member "done"; whether the request may be repeated, in "retry"
+// and Retry-After; and its code.
 //
-//	status  when                                                     Retry-After
-//	400     the key is missing where it is needed, or can't be used
-//	400     the body is not what its encoding says
-//	403     the request does not tell whose key it brings
-//	409     the first is being processed                             when to ask again
-//	409     the lease was lost: another try has taken over           1
-//	409     the first was carried out, its response is not kept
-//	409     this try was carried out, and that could not be recorded
-//	409     the first died, and the guard refuses to run again
-//	413     the body is larger than Config.MaxBody
-//	422     the key came with another request (409 by choice)
-//	500     a stored response can't be read, a scope has failed, or the wrapping is wrong
-//	503     nothing was done: the store has failed, no time is left  1, unless it is hopeless
+//	status    code                             when
+//	400       key_missing, key_unusable        the key is missing where it is needed, or can't be used
+//	400       body_unreadable                  the body is not what its encoding says
+//	403       caller_unknown                   the request does not tell whose key it brings
+//	409 *     in_progress                      the first is being processed
+//	409 *     lease_lost                       another try has taken over
+//	409       result_not_stored                the first was carried out, its response is not kept
+//	409       outcome_unknown                  the first died, and the guard refuses to run again
+//	409       stuck                            somebody has to look after it
+//	409, 503* not_stored                       this try came to an end, and that could not be recorded
+//	413       body_too_large                   the body is larger than Config.MaxBody
+//	422       mismatch                         the key came with another request (409 by choice)
+//	500       replay_unreadable                a stored response can't be read
+//	500       internal, invalid_config         a scope has failed, or the wrapping is wrong
+//	503 *     not_started, not_finished        no time was left
+//	503 *     store_failed                     the store has failed; without Retry-After where that is hopeless
+//	503 *     partial_success                  a part was done: a retry goes on behind it
+//	503 *     compensation_failed              a retry goes on undoing
 //
-// A 409 without Retry-After is not for repeating. The one for a try that was carried
-// out and not recorded is a fault of the store, and no 503 for that reason: clients
-// repeat a 503, and once the lease is over the request would run again. Whoever gets
-// it has to ask what has become of the request.
+// Those with * have a Retry-After, which grows with what is known of the run. A 409 without
+// one is not for repeating. The one for a try that was carried out and not recorded is a
+// fault of the store, and no 503 for that reason: clients repeat a 503, and once the lease
+// is over the request would run again. Whoever gets it has to ask what has become of the
+// request. Where what was done is recorded step by step, or commits with the record, only a
+// repetition brings it to its end, and it is a 503.
 //
 // # net/http
 //
@@ -107,7 +121,7 @@
 //	the handler                               the client gets           the record
 //	writes nothing                            200                       completed
 //	writes, and its client is gone            nothing                   completed, by the status
-//	writes nothing, its client or time gone   503                       released
+//	writes nothing, its client or time gone   503 (not_finished)        released
 //	flushes, or writes more than MaxBody      the stream as it comes    completed at the end, by the status
 //	... and its client or time is gone        what it could             completed without a response
 //	... and has written more than MaxBody     the stream                completed without a response

@@ -11,6 +11,7 @@ import (
 
 	"github.com/aws/aws-lambda-go/events"
 
+	"github.com/ikkai-go/idempotency"
 	"github.com/ikkai-go/idempotency/idempotent"
 	"github.com/ikkai-go/idempotency/idempotent/httpguard"
 	"github.com/ikkai-go/idempotency/persistence"
@@ -177,4 +178,81 @@ func ExampleScope_And() {
 	fmt.Println(api != nil)
 	// Output:
 	// true
+}
+
+// A Stripe webhook: the key is the event's id, and a counter in the body differs between the
+// deliveries of one event, so that only what the event is about is compared.
+func ExampleConfig_webhook() {
+	config := httpguard.Config{
+		Scope:   httpguard.Unscoped(), // one sender, whose signature was checked in front
+		BodyKey: idempotency.MustJMESPath("id"),
+		Compare: idempotency.MustJMESPath("[id, type, data]"),
+	}
+	api := newAPI(config)
+	paid := api.HTTPAPI(func(context.Context, events.APIGatewayV2HTTPRequest) (events.APIGatewayV2HTTPResponse, error) {
+		fmt.Println("shipping")
+		return events.APIGatewayV2HTTPResponse{StatusCode: 204}, nil
+	}) // lambda.Start(paid) in main
+
+	for _, delivery := range []string{
+		`{"id":"evt_1","type":"charge.succeeded","data":{"object":{"id":"ch_1"}},"pending_webhooks":2}`,
+		`{"id":"evt_1","type":"charge.succeeded","data":{"object":{"id":"ch_1"}},"pending_webhooks":1}`,
+		`{"id":"evt_1","type":"charge.succeeded","data":{"object":{"id":"ch_2"}},"pending_webhooks":1}`,
+	} {
+		request := events.APIGatewayV2HTTPRequest{RawPath: "/stripe", Body: delivery, Headers: map[string]string{"content-type": "application/json"}}
+		request.RequestContext.HTTP.Method = "POST"
+		response, err := paid(context.Background(), request)
+		fmt.Println(response.StatusCode, response.Headers["Idempotent-Replayed"], err)
+	}
+	// Output:
+	// shipping
+	// 204  <nil>
+	// 204 true <nil>
+	// 422  <nil>
+}
+
+// An API for pages of several origins, which a handler behind a REST API has to allow by
+// itself: refusals and replays are allowed to those as well.
+func ExampleConfig_browser() {
+	cors := func(origin string) map[string]string {
+		if origin != "https://shop.example" && origin != "https://admin.example" {
+			return nil
+		}
+		return map[string]string{
+			"Access-Control-Allow-Origin":   origin,
+			"Access-Control-Expose-Headers": "Idempotent-Replayed, Idempotency-Key-Expires, Retry-After",
+			"Vary":                          "Origin",
+		}
+	}
+	api := newAPI(httpguard.Config{
+		Scope: httpguard.ByJWTSubject(),
+		AnswerHeaders: func(r *httpguard.Request) http.Header {
+			header := make(http.Header)
+			for name, value := range cors(r.Header.Get("Origin")) {
+				header.Set(name, value)
+			}
+			return header
+		},
+	})
+	create := api.RESTAPI(func(_ context.Context, r events.APIGatewayProxyRequest) (events.APIGatewayProxyResponse, error) {
+		return events.APIGatewayProxyResponse{StatusCode: 201, Headers: cors(r.Headers["Origin"])}, nil
+	}) // lambda.Start(create) in main
+
+	for _, try := range []struct{ origin, key string }{
+		{"https://shop.example", "8e03978e"}, {"https://admin.example", "8e03978e"}, {"https://admin.example", ""}, {"https://evil.example", "8e03978e"},
+	} {
+		response, err := create(context.Background(), events.APIGatewayProxyRequest{
+			HTTPMethod: "POST", Path: "/payments",
+			Headers: map[string]string{"Origin": try.origin, "Idempotency-Key": try.key},
+			RequestContext: events.APIGatewayProxyRequestContext{Authorizer: map[string]any{
+				"claims": map[string]any{"iss": "https://issuer.example", "sub": "user-1"},
+			}},
+		})
+		fmt.Println(response.StatusCode, "allowed to", response.Headers["Access-Control-Allow-Origin"], err)
+	}
+	// Output:
+	// 201 allowed to https://shop.example <nil>
+	// 201 allowed to https://admin.example <nil>
+	// 400 allowed to https://admin.example <nil>
+	// 201 allowed to  <nil>
 }

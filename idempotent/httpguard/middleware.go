@@ -66,8 +66,8 @@ func (a *API) serveHTTP(w http.ResponseWriter, r *http.Request, next http.Handle
 		rec.commit() // its trailers; nothing else can be said any more
 	case errors.Is(err, errAbandoned):
 		writeHTTP(rec.restored(), a.refuse(request, abandoned))
-	case err != nil: // recorded by another adapter of this guard
-		writeHTTP(rec.restored(), a.broken(r.Context(), request, err))
+	case err != nil: // what the handler enlisted was refused, or another adapter of this guard has recorded a failure
+		writeHTTP(rec.restored(), a.failed(r.Context(), request, err))
 	case answer.instead != nil:
 		writeHTTP(rec.restored(), answer.instead)
 	default:
@@ -75,6 +75,9 @@ func (a *API) serveHTTP(w http.ResponseWriter, r *http.Request, next http.Handle
 		rec.commit()
 	}
 }
+
+// abandoned is for a handler that has given up without an answer.
+var abandoned = refusal{Verdict: idempotent.Verdict{Done: idempotent.DoneMaybe, Retry: true, Code: CodeNotFinished}}
 
 // leave ends a handler's part of its request, a copy: the server removes only the
 // temporary files of the request that it has made itself, and those in front ask that

@@ -1,6 +1,7 @@
 package httpguard
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -8,40 +9,140 @@ import (
 	"log/slog"
 	"net/http"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/ikkai-go/idempotency/idempotent"
 )
 
-// problem is a refusal: a problem document (RFC 9457) and what goes with it.
-type problem struct {
-	status     int
-	title      string
-	detail     string
-	retryAfter time.Duration // zero where it is of no use to ask again
+// The codes of what the adapters refuse by themselves; all others are the guard's.
+const (
+	// CodeCallerUnknown says that the request does not tell whose key it brings.
+	CodeCallerUnknown idempotent.Code = "caller_unknown"
+	// CodeBodyUnreadable says that the body is incomplete or wrongly encoded.
+	CodeBodyUnreadable idempotent.Code = "body_unreadable"
+	// CodeBodyTooLarge says that the body is larger than [Config].MaxBody.
+	CodeBodyTooLarge idempotent.Code = "body_too_large"
+	// CodeNotFinished says that the handler was given up by its client or its time, and
+	// has answered nothing.
+	CodeNotFinished idempotent.Code = "not_finished"
+	// CodeInternal says that only who runs the API can put it right.
+	CodeInternal idempotent.Code = "internal"
+)
+
+// kind is what all refusals of a code have in common. docs/http.md explains each.
+type kind struct {
+	status int // by the verdict where it is 0
+	title  string
+	about  string // what has happened, without a claim about what was done
 }
 
-// soon is a Retry-After for what may be over by the next try.
-const soon = time.Second
+var kinds = map[idempotent.Code]kind{
+	idempotent.CodeKeyMissing:         {400, "The key is missing", "This operation needs a key that is new for each request and the same in all its tries."},
+	idempotent.CodeKeyUnusable:        {400, "The key can't be used", "The key is not one that this operation takes."},
+	CodeCallerUnknown:                 {403, "The caller is not known", "Keys belong to whoever sends them, and this request does not tell who that is."},
+	CodeBodyUnreadable:                {400, "The body can't be read", "The body is incomplete or wrongly encoded."},
+	CodeBodyTooLarge:                  {413, "The body is too large", "The body is larger than this operation takes."},
+	idempotent.CodeInProgress:         {409, "The request is being processed", "Another try of this request is under way."},
+	idempotent.CodeMismatch:           {422, "The key was used for another request", "The key came first with another method, path, query or content. A new request needs a new key."},
+	idempotent.CodeResultNotStored:    {409, "The response is gone", "An earlier try of this request has ended, and its response could not be kept."},
+	idempotent.CodeReplayUnreadable:   {500, "The response can't be read", "An earlier try of this request has ended, and its response can't be read."},
+	idempotent.CodeOutcomeUnknown:     {409, "The outcome is unknown", "An earlier try of this request did not come to its end."},
+	idempotent.CodeLeaseLost:          {409, "Another try has taken over", "This try took too long, and another one has the request by now."},
+	idempotent.CodeStoreFailed:        {503, "The request was not started", "It could not be found out whether this request was made before."},
+	idempotent.CodeNotStored:          {0, "The outcome could not be recorded", "The request came to an end that could not be recorded."},
+	idempotent.CodeNotStarted:         {503, "The request was not started", "There was no time left for it."},
+	CodeNotFinished:                   {503, "The request was not finished", "There was no time left for it."},
+	idempotent.CodeResponseTooLarge:   {409, "The response is too large", "The response is larger than can be sent."},
+	idempotent.CodePartialSuccess:     {0, "The request is not finished", "The request has failed after some of its steps."},
+	idempotent.CodeCompensationFailed: {0, "The request is not undone", "The request has failed for good, and what it had done is not all undone."},
+	idempotent.CodeStuck:              {0, "The request can't go on", "The request needs somebody to look after it."},
+	idempotent.CodeStepFailed:         {0, "The request is not finished", "A step of the request has failed."},
+	idempotent.CodeUnfinished:         {0, "The request is not finished", "Some of what the request asks for is left."},
+	idempotent.CodeFunctionFailed:     {500, "The request has failed", "The service has failed."},
+	idempotent.CodeFailed:             {500, "The request has failed", "The request has failed for good."},
+	idempotent.CodeInvalidConfig:      {500, "The service has failed", "The service has to be mended before it can take this request."},
+	CodeInternal:                      {500, "The service has failed", "The service has to be mended before it can take this request."},
+}
 
-// refuse answers a request with a problem document.
-func (a *API) refuse(r *Request, p problem) *response {
+// refusal is why a request is not answered by its handler: a verdict, and what else is
+// known.
+type refusal struct {
+	idempotent.Verdict
+	title   string    // instead of the kind's
+	about   string    // instead of the kind's
+	expires time.Time // until when the key is kept; zero where it is not known
+}
+
+// status is that of the answer. What may be repeated is a 503, which clients repeat; what
+// must not be is none: 409, unless nothing was done.
+func (f refusal) status(c *Config) int {
+	status := kinds[f.Code].status
+	switch {
+	case f.Code == idempotent.CodeMismatch && c.OnMismatch == Refuse409:
+		return http.StatusConflict
+	case status != 0:
+		return status
+	case f.Retry, f.Done == idempotent.DoneNothing:
+		return http.StatusServiceUnavailable
+	default:
+		return http.StatusConflict
+	}
+}
+
+// detail says what has happened, what was done, and what to do, by the verdict and by
+// nothing else.
+func (f refusal) detail() string {
+	sentences := []string{cmp.Or(f.about, kinds[f.Code].about)}
+	switch f.Done {
+	case idempotent.DoneNothing:
+		sentences = append(sentences, "This try has done nothing.")
+	case idempotent.DoneMaybe:
+		sentences = append(sentences, "The request may have been carried out, in part or as a whole.")
+	case idempotent.DoneSomething:
+		sentences = append(sentences, "A part of the request was carried out, and that is recorded.")
+	case idempotent.DoneAll:
+		sentences = append(sentences, "The request was carried out.")
+	}
+	switch {
+	case f.Retry && f.Done == idempotent.DoneSomething:
+		sentences = append(sentences, "Repeat it with the same key, so that it comes to its end.")
+	case f.Retry:
+		sentences = append(sentences, "Repeat it with the same key.")
+	case f.Done != idempotent.DoneNothing:
+		sentences = append(sentences, "Don't repeat it before you know what has become of it.")
+	}
+	return strings.Join(sentences, " ")
+}
+
+// refuse answers a request with a problem document (RFC 9457).
+func (a *API) refuse(r *Request, f refusal) *response {
 	document := struct {
-		Type   string `json:"type"`
-		Title  string `json:"title"`
-		Status int    `json:"status"`
-		Detail string `json:"detail"`
-	}{a.config.DocsURL, p.title, p.status, p.detail}
+		Type    string `json:"type"`
+		Title   string `json:"title"`
+		Status  int    `json:"status"`
+		Detail  string `json:"detail"`
+		Code    string `json:"code"`
+		Done    string `json:"done"`
+		Retry   bool   `json:"retry"`
+		Expires string `json:"expires,omitempty"`
+	}{
+		Type: a.config.TypeBase + string(f.Code), Title: cmp.Or(f.title, kinds[f.Code].title), Status: f.status(&a.config), Detail: f.detail(),
+		Code: string(f.Code), Done: f.Done.String(), Retry: f.Retry,
+	}
+	if !f.expires.IsZero() {
+		document.Expires = f.expires.UTC().Format(time.RFC3339)
+	}
 	body, _ := json.Marshal(document) // texts and a number always encode
 	headers := map[string]string{
 		"Content-Type":     "application/problem+json",
 		"Content-Language": "en",
 		"Link":             fmt.Sprintf(`<%s>; rel="describedby"; type="text/html"`, a.config.DocsURL),
 	}
-	if p.retryAfter > 0 {
-		headers["Retry-After"] = seconds(p.retryAfter)
+	if f.Retry {
+		headers["Retry-After"] = seconds(f.After)
 	}
-	return a.ours(r, response{Status: p.status, Headers: headers, Body: string(body)})
+	return a.ours(r, response{Status: document.Status, Headers: headers, Body: string(body)})
 }
 
 // seconds is a Retry-After: whole seconds, never too early, at least one.
@@ -49,97 +150,63 @@ func seconds(d time.Duration) string {
 	return strconv.FormatInt(max(1, int64((d+time.Second-1)/time.Second)), 10)
 }
 
-// refusal says how one of the guard's errors is answered. A permanent failure is what
-// the first try has returned, and stays an error.
-func (c *Config) refusal(err error) (p problem, refused bool) {
-	running, _ := errors.AsType[*idempotent.InProgressError](err)
-	failed, _ := errors.AsType[*idempotent.StoreError](err)
-	switch {
-	case errors.Is(err, idempotent.ErrKey):
-		return problem{status: http.StatusBadRequest,
-			title:  c.Header + " is missing",
-			detail: fmt.Sprintf("This operation needs the header %s, with a value that is new for each request and the same in all its tries.", c.Header)}, true
-	case running != nil:
-		return problem{status: http.StatusConflict, retryAfter: max(running.RetryAfter, 1),
-			title:  "The request is being processed",
-			detail: "An earlier try of this request is not finished. Repeat it later, with the same key, for its response."}, true
-	case errors.Is(err, idempotent.ErrMismatch):
-		status := http.StatusUnprocessableEntity
-		if c.OnMismatch == Refuse409 {
-			status = http.StatusConflict
-		}
-		return problem{status: status,
-			title:  "The key was used for another request",
-			detail: "The key came first with another method, path, query or content. A new request needs a new key."}, true
-	case errors.Is(err, idempotent.ErrResultNotStored):
-		return problem{status: http.StatusConflict,
-			title:  "The response is gone",
-			detail: "The request was carried out before, and its response could not be kept. It must not be repeated."}, true
-	case errors.Is(err, idempotent.ErrOutcomeUnknown):
-		return problem{status: http.StatusConflict,
-			title:  "The outcome is unknown",
-			detail: "An earlier try of this request did not finish, and may have been carried out. It is not repeated."}, true
-	case errors.Is(err, idempotent.ErrLeaseLost):
-		return problem{status: http.StatusConflict, retryAfter: soon,
-			title:  "Another try has taken over",
-			detail: "Repeat the request, with the same key, for the other try's response."}, true
-	case failed != nil && failed.Executed:
-		// Not a 503 as for other faults of the store: clients repeat that, and once the
-		// lease is over it would run again.
-		return problem{status: http.StatusConflict,
-			title:  "The outcome could not be recorded",
-			detail: "The request was carried out, but that could not be recorded. Ask for its state before you repeat it."}, true
-	case failed != nil && !failed.Retryable:
-		return problem{status: http.StatusServiceUnavailable,
-			title:  "The request was not started",
-			detail: "The service is not available. Nothing was done."}, true
-	case failed != nil, errors.Is(err, idempotent.ErrNotStarted):
-		return problem{status: http.StatusServiceUnavailable, retryAfter: soon,
-			title:  "The request was not started",
-			detail: "Nothing was done. Repeat the request with the same key."}, true
-	default:
-		return problem{}, false
+// judge answers a request with the verdict on a call's error. What the handler itself has
+// failed with is none of the guard's.
+func (a *API) judge(ctx context.Context, r *Request, err error, expires time.Time) (_ *response, refused bool) {
+	v := idempotent.VerdictOf(err)
+	if v.Code == idempotent.CodeFunctionFailed || v.Code == idempotent.CodeFailed {
+		return nil, false
 	}
+	f := refusal{Verdict: v, expires: expires}
+	if other, ok := errors.AsType[*idempotent.MismatchError](err); ok && v.Code == idempotent.CodeMismatch {
+		f.expires = other.Record.ExpiresAt
+	}
+	if v.Code == idempotent.CodeKeyMissing {
+		f.title = a.config.Header + " is missing"
+		f.about = fmt.Sprintf("This operation needs the header %s, with a value that is new for each request and the same in all its tries.", a.config.Header)
+	}
+	if f.status(&a.config) == http.StatusInternalServerError {
+		a.log(ctx, slog.LevelError, "httpguard: failed", err)
+	}
+	return a.refuse(r, f), true
 }
 
-// malformed answers a request that can't be understood, or told from others.
+// malformed answers a request that can't be understood, or told from others. Nothing has
+// run.
 func (a *API) malformed(ctx context.Context, r *Request, err error) *response {
+	f := refusal{Verdict: idempotent.Verdict{Done: idempotent.DoneNothing, Code: CodeInternal}}
 	key, _ := errors.AsType[*keyError](err)
 	tooLarge, _ := errors.AsType[*tooLargeError](err)
 	switch {
 	case key != nil:
-		return a.refuse(r, problem{status: http.StatusBadRequest,
-			title:  "The key can't be used",
-			detail: key.detail})
+		f.Code, f.about = idempotent.CodeKeyUnusable, key.detail
 	case errors.Is(err, errBody):
-		return a.refuse(r, problem{status: http.StatusBadRequest,
-			title:  "The body can't be read",
-			detail: "The body is incomplete or wrongly encoded."})
+		f.Code = CodeBodyUnreadable
 	case tooLarge != nil:
-		return a.refuse(r, problem{status: http.StatusRequestEntityTooLarge,
-			title:  "The body is too large",
-			detail: fmt.Sprintf("A body may have up to %d bytes.", tooLarge.limit)})
+		f.Code, f.about = CodeBodyTooLarge, fmt.Sprintf("A body may have up to %d bytes.", tooLarge.limit)
 	case errors.Is(err, ErrNoScope):
 		// A 401 would have to name a scheme of authentication, which is not known
 		// here, and a 400 would blame the request.
-		a.config.Logger.LogAttrs(ctx, slog.LevelWarn, "httpguard: refused", slog.Any("error", err))
-		return a.refuse(r, problem{status: http.StatusForbidden,
-			title:  "The caller is not known",
-			detail: "Keys belong to whoever sends them, and this request does not tell who that is."})
+		f.Code = CodeCallerUnknown
+		a.log(ctx, slog.LevelWarn, "httpguard: refused", err)
 	default:
-		return a.broken(ctx, r, err)
+		a.log(ctx, slog.LevelError, "httpguard: failed", err)
 	}
+	return a.refuse(r, f)
 }
 
-// abandoned is for a handler that has given up without an answer.
-var abandoned = problem{status: http.StatusServiceUnavailable, retryAfter: soon,
-	title:  "The request was not finished",
-	detail: "There was no time left. Repeat the request with the same key."}
+// failed answers for a handler of net/http what a typed one would return as its error.
+func (a *API) failed(ctx context.Context, r *Request, err error) *response {
+	a.log(ctx, slog.LevelError, "httpguard: failed", err)
+	return a.refuse(r, refusal{Verdict: idempotent.VerdictOf(err)})
+}
 
-// broken answers what only an operator can put right, and tells the operator.
-func (a *API) broken(ctx context.Context, r *Request, err error) *response {
-	a.config.Logger.LogAttrs(ctx, slog.LevelError, "httpguard: failed", slog.Any("error", err))
-	return a.refuse(r, problem{status: http.StatusInternalServerError,
-		title:  "The service has failed",
-		detail: "The request was not carried out by this try."})
+// log tells the operator. The default logger is looked up each time: a program sets it
+// after its packages are initialised.
+func (a *API) log(ctx context.Context, level slog.Level, message string, err error) {
+	logger := a.config.Logger
+	if logger == nil {
+		logger = slog.Default()
+	}
+	logger.LogAttrs(ctx, level, message, slog.Any("error", err))
 }

@@ -570,21 +570,22 @@ func TestEveryRefusalIsAProblemDocument(t *testing.T) {
 		request    request
 		deadline   time.Duration
 		status     int
+		code, done string
 		retryAfter string
 		runs       int
 	}{
-		"no key":         {request: request{}, status: 400},
-		"unusable key":   {request: key(`"`, ""), status: 400},
-		"no scope":       {request: request{header: http.Header{"Idempotency-Key": {"a"}}}, status: 403},
-		"body too large": {config: httpguard.Config{MaxBody: 3}, request: key("a", "1234"), status: 413},
+		"no key":         {request: request{}, status: 400, code: "key_missing", done: "nothing"},
+		"unusable key":   {request: key(`"`, ""), status: 400, code: "key_unusable", done: "nothing"},
+		"no scope":       {request: request{header: http.Header{"Idempotency-Key": {"a"}}}, status: 403, code: "caller_unknown", done: "nothing"},
+		"body too large": {config: httpguard.Config{MaxBody: 3}, request: key("a", "1234"), status: 413, code: "body_too_large", done: "nothing"},
 		"store is down": {acquire: fault(true), request: key("a", ""),
-			status: 503, retryAfter: "1"},
-		"store refuses": {acquire: fault(false), request: key("a", ""), status: 503},
-		"no time left":  {request: key("a", ""), deadline: -time.Second, status: 503, retryAfter: "1"},
-		"not recorded":  {complete: fault(true), request: key("a", ""), status: 409, runs: 1},
+			status: 503, retryAfter: "1", code: "store_failed", done: "nothing"},
+		"store refuses": {acquire: fault(false), request: key("a", ""), status: 503, code: "store_failed", done: "nothing"},
+		"no time left":  {request: key("a", ""), deadline: -time.Second, status: 503, retryAfter: "1", code: "not_started", done: "nothing"},
+		"not recorded":  {complete: fault(true), request: key("a", ""), status: 409, runs: 1, code: "not_stored", done: "all"},
 		"lease lost": {complete: persistence.ErrLeaseLost, request: key("a", ""),
-			status: 409, retryAfter: "1", runs: 1},
-		"response not kept": {request: key("a", ""), status: 409, runs: 1,
+			status: 409, retryAfter: "1", runs: 1, code: "lease_lost", done: "all"},
+		"response not kept": {request: key("a", ""), status: 409, runs: 1, code: "result_not_stored", done: "all",
 			between: func(_ *testing.T, m *persistence.Memory) {
 				for _, r := range m.Records() {
 					r.Result, r.ResultOmitted = nil, true
@@ -592,15 +593,15 @@ func TestEveryRefusalIsAProblemDocument(t *testing.T) {
 				}
 			}},
 		"outcome unknown": {guard: idempotent.Config{OnEndedLease: persistence.RefuseUnknown},
-			request: key("a", ""), between: dead, status: 409, runs: 1},
-		"response can't be read": {request: key("a", ""), status: 500, runs: 1,
+			request: key("a", ""), between: dead, status: 409, runs: 1, code: "outcome_unknown", done: "maybe"},
+		"response can't be read": {request: key("a", ""), status: 500, runs: 1, code: "replay_unreadable", done: "all",
 			between: func(_ *testing.T, m *persistence.Memory) {
 				for _, r := range m.Records() {
 					r.Result = []byte(`"another type"`)
 					m.Put(r)
 				}
 			}},
-		"a scope that fails": {request: key("a", ""), status: 500,
+		"a scope that fails": {request: key("a", ""), status: 500, code: "internal", done: "nothing",
 			config: httpguard.Config{Scope: httpguard.ScopeFunc("s", func(context.Context, *httpguard.Request) (string, error) {
 				return "", errors.New("secret endpoint")
 			})}},
@@ -610,7 +611,7 @@ func TestEveryRefusalIsAProblemDocument(t *testing.T) {
 			t.Run(name, func(t *testing.T) {
 				memory := persistence.NewMemory()
 				store := &faulty{Store: memory, acquire: test.acquire, complete: test.complete}
-				test.config.DocsURL = "https://docs.example/idempotency"
+				test.config.DocsURL, test.config.TypeBase = "https://docs.example/idempotency", "https://docs.example/problems/"
 				handle := s.serve(s.newAPI(t, store, test.guard, test.config), createdBy)
 				if test.between != nil {
 					handle.send(t.Context(), test.request)
@@ -627,13 +628,15 @@ func TestEveryRefusalIsAProblemDocument(t *testing.T) {
 					t.Errorf("%d (%v), to be repeated in %q, after %d runs", a.status, a.err, a.header.Get("Retry-After"), handle.ran())
 				}
 				var document struct {
-					Type, Title, Detail string
-					Status              int
+					Type, Title, Detail, Code, Done string
+					Status                          int
+					Retry                           bool
 				}
 				if err := json.Unmarshal([]byte(a.body), &document); err != nil {
 					t.Fatalf("%v: %s", err, a.body)
 				}
-				if document.Type != test.config.DocsURL || document.Status != test.status || document.Title == "" || document.Detail == "" {
+				if document.Type != test.config.TypeBase+test.code || document.Code != test.code || document.Done != test.done ||
+					document.Retry != (test.retryAfter != "") || document.Status != test.status || document.Title == "" || document.Detail == "" {
 					t.Errorf("the document is %s", a.body)
 				}
 				if got := a.header.Get("Content-Type"); got != "application/problem+json" {

@@ -35,7 +35,7 @@ func wrap[Event, Answer any](a *API, s shape[Event, Answer], fn func(context.Con
 		r := s.read(event)
 		switch {
 		case r.Method == "" && !idempotent.Disabled():
-			return s.write(event, *a.broken(ctx, r, errShape)), nil
+			return s.write(event, *a.malformed(ctx, r, errShape)), nil
 		case !a.covers(r.Method):
 			return fn(ctx, event)
 		}

@@ -1,0 +1,145 @@
+package httpguard_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"net/http"
+	"strconv"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/aws/aws-lambda-go/lambdacontext"
+
+	"github.com/ikkai-go/idempotency"
+	"github.com/ikkai-go/idempotency/idempotent"
+	"github.com/ikkai-go/idempotency/idempotent/client"
+	"github.com/ikkai-go/idempotency/idempotent/httpguard"
+	"github.com/ikkai-go/idempotency/persistence"
+)
+
+// memory is a Memory whose outcomes can't be recorded for some time.
+type memory struct {
+	*persistence.Memory
+	failing error
+}
+
+func (m *memory) Complete(ctx context.Context, l persistence.Lease, o persistence.Outcome) error {
+	if m.failing != nil {
+		return m.failing
+	}
+	return m.Memory.Complete(ctx, l, o)
+}
+
+type document struct {
+	Code, Done, Detail string
+	Retry              bool
+}
+
+func documentOf(t *testing.T, a answer) document {
+	t.Helper()
+	var d document
+	if err := json.Unmarshal([]byte(a.body), &d); err != nil {
+		t.Fatalf("%d %s: %v", a.status, a.body, err)
+	}
+	return d
+}
+
+// What has been done in steps is finished by a repetition: the answer says so, and when.
+func TestWhatARetryResumesSaysSo(t *testing.T) {
+	throughEveryShape(t, func(t *testing.T, s shape) {
+		synctest.Test(t, func(t *testing.T) {
+			store := &memory{Memory: persistence.NewMemory(), failing: &persistence.Fault{Op: "complete", Retryable: true, Err: errors.New("lost")}}
+			charges := 0
+			handle := s.serve(s.newAPI(t, store, idempotent.Config{Steps: []string{"charge"}}, httpguard.Config{}), func(ctx context.Context, run int) (answer, error) {
+				_, err := idempotent.Step(ctx, "charge", func(context.Context) (string, error) {
+					charges++
+					return "ch_1", nil
+				})
+				return created(run), err
+			})
+			a := handle.send(t.Context(), key("a", "{}"))
+			d := documentOf(t, a)
+			if a.status != http.StatusServiceUnavailable || d.Code != "not_stored" || d.Done != "something" || !d.Retry || a.header.Get("Retry-After") == "" {
+				t.Errorf("%d %v %+v", a.status, a.header, d)
+			}
+			store.failing = nil
+			for range 2 { // its lease may go on for what the clocks may differ by
+				if after, err := strconv.Atoi(a.header.Get("Retry-After")); err == nil {
+					time.Sleep(time.Duration(after) * time.Second) // virtual
+					a = handle.send(t.Context(), key("a", "{}"))
+				}
+			}
+			if a.status != http.StatusCreated || a.replayed() || charges != 1 {
+				t.Errorf("%d %s after %d charges", a.status, a.body, charges)
+			}
+		})
+	})
+}
+
+// The longer a run has been under way, the later it is worth asking again; and who comes
+// back when told is answered, also where the run has died.
+func TestWhoComesBackWhenToldOutlastsADeadRun(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store := persistence.NewMemory()
+		api := shapes[0].newAPI(t, store, idempotent.Config{}, httpguard.Config{Scope: httpguard.Unscoped()})
+		charges := 0
+		handler := api.Middleware(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+			charges++
+			w.WriteHeader(http.StatusCreated)
+		}))
+		r := key("a", "{}").httpRequest(t.Context())
+		throughHTTP(api, func(context.Context) (answer, error) { return created(1), nil })(t.Context(), key("a", "{}"))
+		for _, record := range store.Records() { // its run dies now
+			record.Status, record.Result, record.Owner = persistence.StatusProcessing, nil, "dead"
+			record.LeaseUntil = time.Now().Add(time.Minute)
+			store.Put(record)
+		}
+		transport, err := client.New(client.Config{Transport: inProcess{handler}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		began := time.Now()
+		response, err := transport.RoundTrip(r)
+		if err != nil || response.StatusCode != http.StatusCreated || charges != 1 {
+			t.Errorf("%v, %v after %v and %d charges", response, err, time.Since(began), charges)
+		}
+	})
+}
+
+// Tenants that Lambda keeps apart have keys of their own within every scope, whichever
+// shape their requests come in.
+func TestTenantsOfOneScopeHaveKeysOfTheirOwn(t *testing.T) {
+	throughEveryShape(t, func(t *testing.T, s shape) {
+		for name, scope := range map[string]httpguard.Scope{"the shape's": s.scope, "none": httpguard.Unscoped()} {
+			store := persistence.NewMemory()
+			handle := s.serve(s.newAPI(t, store, idempotent.Config{}, httpguard.Config{Scope: scope}), createdBy)
+			for _, tenant := range []string{"blue", "green", "", "blue", "green", ""} {
+				ctx := lambdacontext.NewContext(t.Context(), &lambdacontext.LambdaContext{TenantID: tenant})
+				handle.send(ctx, key("a", "{}"))
+			}
+			if handle.ran() != 3 || len(store.Records()) != 3 {
+				t.Errorf("scope %s: %d runs, %d records", name, handle.ran(), len(store.Records()))
+			}
+		}
+	})
+}
+
+// What a guard says and httpguard does not ask it is refused.
+func TestAGuardThatIsNotAskedIsRefused(t *testing.T) {
+	id := idempotency.MustJMESPath("id")
+	for field, config := range map[string]idempotent.Config{"Key": {Key: id}, "Fingerprint": {Fingerprint: id}} {
+		config.Operation = "payment"
+		guard, err := idempotent.New(persistence.NewMemory(), config)
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, err = httpguard.New(guard, httpguard.Config{Scope: httpguard.Unscoped()})
+		fault, ok := errors.AsType[*idempotent.ConfigError](err)
+		if !ok || fault.Field != field || !strings.Contains(err.Error(), "httpguard") {
+			t.Errorf("%s: %v", field, err)
+		}
+	}
+}
