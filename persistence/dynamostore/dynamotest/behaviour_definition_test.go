@@ -91,7 +91,7 @@ var definitionBehaviours = func() []behaviour {
 	}
 	constraint := func(fault string) string { return "1 validation error detected: Value " + fault }
 	var list []behaviour
-	for _, c := range []struct {
+	for i, c := range []struct {
 		name, attributes string
 		change           change
 		refused          string
@@ -158,7 +158,7 @@ var definitionBehaviours = func() []behaviour {
 		}, ""},
 	} {
 		list = append(list, behaviour{"no table is made of " + c.name, func(ctx context.Context, at *endpoint) error {
-			name := at.hashed + "-refused"
+			name := fmt.Sprintf("%s-refused-%d", at.hashed, i)
 			_, err := at.CreateTable(ctx, tableWith(name, c.attributes, c.change), unvalidated)
 			if err == nil {
 				at.DeleteTable(ctx, &dynamodb.DeleteTableInput{TableName: &name})

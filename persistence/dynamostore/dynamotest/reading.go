@@ -141,8 +141,8 @@ func (r readManyRequest) open(c *call, p *placeholders, legacy filter) (*reading
 	return run, run.reach()
 }
 
-// reach finds out whether the index has what the request asks for. What a local index lacks is fetched from the table;
-// what a global one lacks is out of reach.
+// reach finds out whether the index has what the request asks for. What a local index lacks is fetched from the table,
+// but not to be filtered; what a global one lacks is out of reach.
 func (run *reading) reach() error {
 	x := run.index
 	var selected []string
@@ -152,16 +152,16 @@ func (run *reading) reach() error {
 	lacksSelected, lacksFiltered := x.lacks(selected), x.lacks(run.filter.mentions)
 	everything := run.Select == "ALL_ATTRIBUTES" && x.projection.Type != projectAll
 	switch {
+	case lacksFiltered != nil:
+		return invalidParameter("Secondary index %s does not project one or more filter attributes: %s", x.name, names(lacksFiltered, plain))
 	case x.local:
-		run.fetches = everything || lacksSelected != nil || lacksFiltered != nil
+		run.fetches = everything || lacksSelected != nil
 	case bool(run.ConsistentRead):
 		return invalid("Consistent reads are not supported on global secondary indexes")
 	case everything:
 		return invalidParameter("Select type ALL_ATTRIBUTES is not supported for global secondary index %s because its projection type is not ALL", x.name)
 	case lacksSelected != nil:
 		return invalidParameter("Global secondary index %s does not project %s", x.name, names(lacksSelected, plain))
-	case lacksFiltered != nil:
-		return invalidParameter("Secondary index %s does not project one or more filter attributes: %s", x.name, names(lacksFiltered, plain))
 	}
 	return nil
 }
@@ -196,7 +196,7 @@ func (run *reading) page(c *call, start wireItem) (any, error) {
 	var out readManyOutput
 	selected := []wireItem{}
 	shares := make(map[*partition]float64)
-	size := 0
+	size, fetched := 0, 0
 	for r := range run.from.within(rest, run.backwards) {
 		size += r.size
 		if limits != nil {
@@ -204,8 +204,8 @@ func (run *reading) page(c *call, start wireItem) (any, error) {
 			shares[p] += float64(r.size)
 		}
 		out.ScannedCount++
-		found := run.whole(c, r.item)
-		if run.filter.holds(found) {
+		if run.filter.holds(r.item) {
+			found := run.whole(c, r.item, &fetched)
 			out.Count++
 			selected = append(selected, run.projection.of(found).wire())
 		}
@@ -230,14 +230,20 @@ func (run *reading) page(c *call, start wireItem) (any, error) {
 	return out, nil
 }
 
-// whole is what is read of an entry: itself, or the item of the table that it stands for, which costs another read.
-func (run *reading) whole(c *call, entry item) item {
+// whole is what is read of an entry: itself, or the item of the table that it stands for, which costs another read; all
+// those that a page fetches are rounded up at once.
+func (run *reading) whole(c *call, entry item, fetched *int) item {
 	if !run.fetches {
 		return entry
 	}
 	at := run.table.items.place(entry)
 	found := run.table.items.get(at)
-	c.take(run.table, nil, at, run.ConsistentRead.capacity(found.size))
+	before := Capacity{}
+	if *fetched > 0 {
+		before = run.ConsistentRead.capacity(*fetched)
+	}
+	*fetched += found.size
+	c.take(run.table, nil, at, run.ConsistentRead.capacity(*fetched).Plus(before.times(-1)))
 	return found.item
 }
 
