@@ -189,6 +189,8 @@ func (m *Memory) set(r Record) Record {
 	if m.records == nil {
 		m.records = make(map[string]Record)
 	}
-	m.records[r.Key] = r
+	stored := r
+	stored.TookOver = "" // of the answer
+	m.records[r.Key] = stored
 	return r
 }

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/ikkai-go/idempotency"
 	"github.com/ikkai-go/idempotency/idempotent"
 	"github.com/ikkai-go/idempotency/persistence"
 	"github.com/ikkai-go/idempotency/persistence/overflow"
@@ -19,7 +20,7 @@ type report struct {
 
 func guarded(t *testing.T, store persistence.Store, config idempotent.Config) *report {
 	t.Helper()
-	config.Operation = "report"
+	config.Operation, config.Key = "report", idempotency.WholePayload()
 	guard, err := idempotent.New(store, config)
 	if err != nil {
 		t.Fatal(err)

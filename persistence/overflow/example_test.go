@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 
+	"github.com/ikkai-go/idempotency"
 	"github.com/ikkai-go/idempotency/idempotent"
 	"github.com/ikkai-go/idempotency/persistence"
 	"github.com/ikkai-go/idempotency/persistence/dynamostore"
@@ -27,7 +28,7 @@ func ExampleNew() {
 	if err != nil {
 		panic(err)
 	}
-	guard, err := idempotent.New(persistence.NewCached(store, persistence.CacheLimits{}), idempotent.Config{Operation: "report"})
+	guard, err := idempotent.New(persistence.NewCached(store, persistence.CacheLimits{}), idempotent.Config{Operation: "report", Key: idempotency.WholePayload()})
 	if err != nil {
 		panic(err)
 	}

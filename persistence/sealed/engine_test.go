@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/ikkai-go/idempotency"
 	"github.com/ikkai-go/idempotency/idempotent"
 	"github.com/ikkai-go/idempotency/persistence"
 	"github.com/ikkai-go/idempotency/persistence/overflow"
@@ -22,7 +23,7 @@ type payment struct {
 
 func guarded(t *testing.T, store persistence.Store, config idempotent.Config) *payment {
 	t.Helper()
-	config.Operation, config.Steps = "payment", []string{"reserve"}
+	config.Operation, config.Key, config.Steps = "payment", idempotency.WholePayload(), []string{"reserve"}
 	guard, err := idempotent.New(store, config)
 	ok(t, err)
 	p := new(payment)

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/ikkai-go/idempotency"
 	"github.com/ikkai-go/idempotency/idempotent"
 	"github.com/ikkai-go/idempotency/persistence"
 	"github.com/ikkai-go/idempotency/persistence/sealed"
@@ -25,7 +26,7 @@ func ExampleNew() {
 	if err != nil {
 		panic(err)
 	}
-	guard, err := idempotent.New(store, idempotent.Config{Operation: "payment"})
+	guard, err := idempotent.New(store, idempotent.Config{Operation: "payment", Key: idempotency.WholePayload()})
 	if err != nil {
 		panic(err)
 	}
@@ -76,7 +77,7 @@ func ExampleNewEnvelope() {
 	if err != nil {
 		panic(err)
 	}
-	guard, err := idempotent.New(store, idempotent.Config{Operation: "payment"})
+	guard, err := idempotent.New(store, idempotent.Config{Operation: "payment", Key: idempotency.WholePayload()})
 	if err != nil {
 		panic(err)
 	}

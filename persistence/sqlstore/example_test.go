@@ -9,6 +9,7 @@ import (
 
 	_ "modernc.org/sqlite" // registers the driver "sqlite"
 
+	"github.com/ikkai-go/idempotency"
 	"github.com/ikkai-go/idempotency/idempotent"
 	"github.com/ikkai-go/idempotency/persistence"
 	"github.com/ikkai-go/idempotency/persistence/sqlstore"
@@ -61,7 +62,7 @@ func ExampleEnlist() {
 	if err != nil {
 		panic(err)
 	}
-	guard, err := idempotent.New(store, idempotent.Config{Operation: "order"})
+	guard, err := idempotent.New(store, idempotent.Config{Operation: "order", Key: idempotency.WholePayload()})
 	if err != nil {
 		panic(err)
 	}
