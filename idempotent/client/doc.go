@@ -53,7 +53,9 @@
 //	429, 500, 502, 503, 504                      again
 //	everything else, such as 400, 422 and 501    the response
 //
-// [Config.Decide] may say otherwise, for an API that has words of its own for "in use".
+// A problem document with the verdict of package httpguard is believed where it says that
+// another try is of no use. [Config.Decide] may say otherwise, for an API that has words of
+// its own for "in use".
 //
 // This holds for requests with a key and for GET, HEAD, OPTIONS, TRACE, PUT and
 // DELETE. All others are sent once. A request whose header is there with no value

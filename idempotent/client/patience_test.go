@@ -163,3 +163,32 @@ func TestNobodyDecidesWhatCannotBeRepeated(t *testing.T) {
 		t.Errorf("%d tries, %v", len(w.sent), err)
 	}
 }
+
+// A server that knows that another try is of no use says so, and is believed.
+func TestTheVerdictOfTheServerIsBelieved(t *testing.T) {
+	for name, c := range map[string]struct {
+		contentType, body string
+		sent              int
+	}{
+		"not for repeating": {"application/problem+json", `{"code":"store_failed","done":"nothing","retry":false}`, 1},
+		"to be repeated":    {"application/problem+json", `{"code":"store_failed","done":"nothing","retry":true}`, 5},
+		"no verdict":        {"application/problem+json", `{"title":"down","retry":false}`, 5},
+		"another's words":   {"application/problem+json", `{"code":7,"done":"nothing","retry":false}`, 5},
+		"no JSON":           {"application/problem+json", `{"code":"store_failed","done":`, 5},
+		"too long":          {"application/problem+json", `{"detail":"` + strings.Repeat("x", 20_000) + `","code":"store_failed","done":"nothing","retry":false}`, 5},
+		"no problem":        {"application/json", `{"code":"store_failed","done":"nothing","retry":false}`, 5},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				w := &wire{script: []answer{{status: 503, header: map[string]string{"Content-Type": c.contentType}, body: c.body}}}
+				resp, err := newTransport(t, client.Config{Transport: w}).RoundTrip(post(t))
+				if err != nil || len(w.sent) != c.sent {
+					t.Fatalf("%d tries, %v", len(w.sent), err)
+				}
+				if body, err := io.ReadAll(resp.Body); string(body) != c.body || err != nil {
+					t.Errorf("the body is %.100q, %v", body, err)
+				}
+			})
+		})
+	}
+}

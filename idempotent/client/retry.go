@@ -5,6 +5,7 @@ import (
 	"cmp"
 	"context"
 	"crypto/tls"
+	"encoding/json"
 	"errors"
 	"io"
 	"math"
@@ -60,11 +61,7 @@ func (c *Config) judge(resp *http.Response, err error) (again bool, after time.D
 	if resp != nil {
 		after, told = retryAfter(resp.Header)
 	}
-	decision := AsUsual
-	if c.Decide != nil {
-		decision = c.decide(resp, err)
-	}
-	switch {
+	switch decision := c.decide(resp, err); {
 	case decision == Return:
 		return false, 0, false
 	case decision == SendAgain:
@@ -72,25 +69,50 @@ func (c *Config) judge(resp *http.Response, err error) (again bool, after time.D
 	case err != nil:
 		return passing(err), 0, false
 	default:
-		return unsettled(resp, told), after, told
+		return unsettled(resp, told) && !isFinal(resp), after, told
 	}
 }
 
-// decide asks the caller, who may read the response's body.
-func (c *Config) decide(resp *http.Response, err error) Decision {
-	if resp == nil || resp.Body == nil {
-		return c.Decide(resp, err)
+// decide asks the caller.
+func (c *Config) decide(resp *http.Response, err error) (decision Decision) {
+	if c.Decide != nil {
+		peek(resp, func() { decision = c.Decide(resp, err) })
 	}
-	body := resp.Body
-	read := new(bytes.Buffer)
-	resp.Body = io.NopCloser(io.TeeReader(body, read))
-	decision := c.Decide(resp, err)
-	resp.Body = struct {
-		io.Reader
-		io.Closer
-	}{io.MultiReader(read, body), body}
 	return decision
 }
+
+// peek lets somebody look at a response, who may read its body. That is put back.
+func peek(resp *http.Response, look func()) {
+	if resp == nil || resp.Body == nil {
+		look()
+		return
+	}
+	body, read := resp.Body, new(bytes.Buffer)
+	resp.Body = io.NopCloser(io.TeeReader(body, read))
+	look()
+	resp.Body = body
+	if read.Len() > 0 {
+		resp.Body = closedOnce{io.MultiReader(read, body), body.Close}
+	}
+}
+
+// isFinal tells whether a response says itself that another try is of no use: a problem
+// document with the verdict of package httpguard.
+func isFinal(resp *http.Response) bool {
+	if resp.Header.Get("Content-Type") != "application/problem+json" {
+		return false
+	}
+	var problem struct {
+		Code  string `json:"code"`
+		Done  string `json:"done"`
+		Retry *bool  `json:"retry"`
+	}
+	var err error
+	peek(resp, func() { err = json.NewDecoder(io.LimitReader(resp.Body, longestProblem)).Decode(&problem) })
+	return err == nil && problem.Code != "" && problem.Done != "" && problem.Retry != nil && !*problem.Retry
+}
+
+const longestProblem = 16 << 10
 
 // unsettled tells whether a response speaks for the moment only.
 func unsettled(resp *http.Response, told bool) bool {

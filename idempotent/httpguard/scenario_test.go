@@ -241,6 +241,28 @@ func TestTheKeyMayBeInTheBody(t *testing.T) {
 	})
 }
 
+// A Go function takes "Payment_ID" for payment_id: a body that has a name in another case is
+// neither one with that key nor one without a key, and what is compared of it is all of it.
+func TestNamesInAnotherCaseAreNoNames(t *testing.T) {
+	throughEveryShape(t, func(t *testing.T, s shape) {
+		config := httpguard.Config{BodyKey: idempotency.MustJMESPath("payment_id"), Compare: idempotency.MustJMESPath("amount")}
+		handle := s.serve(s.newAPI(t, persistence.NewMemory(), idempotent.Config{OnMissingKey: idempotent.RunUnprotected}, config), createdBy)
+		for _, body := range []string{
+			`{"payment_id":"x1","Payment_ID":"7","amount":1}`, `{"Payment_ID":"7","amount":1}`, `{"payment_\u0049d":"7","amount":1}`,
+		} {
+			if a := handle.send(t.Context(), request{body: body, user: "user-1"}); a.status != 400 || handle.ran() != 0 {
+				t.Errorf("%s: %d after %d runs", body, a.status, handle.ran())
+			}
+		}
+		for body, status := range map[string]int{`{"amount":1,"Amount":1000}`: 422, `{"amount":1,"note":"again"}`: 201} {
+			handle.send(t.Context(), key(fmt.Sprint(len(body)), `{"amount":1}`))
+			if a := handle.send(t.Context(), key(fmt.Sprint(len(body)), body)); a.status != status {
+				t.Errorf("%s: %d, want %d", body, a.status, status)
+			}
+		}
+	})
+}
+
 func TestAnotherRequestUnderTheKeyIsRefused(t *testing.T) {
 	other := map[string]request{
 		"method": {method: "PATCH", query: "a=1", body: "{}"},
