@@ -12,12 +12,16 @@ import (
 	"time"
 
 	"github.com/aws/aws-lambda-go/lambdacontext"
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
 	"github.com/ikkai-go/idempotency"
 	"github.com/ikkai-go/idempotency/idempotent"
 	"github.com/ikkai-go/idempotency/idempotent/client"
 	"github.com/ikkai-go/idempotency/idempotent/httpguard"
 	"github.com/ikkai-go/idempotency/persistence"
+	"github.com/ikkai-go/idempotency/persistence/dynamostore"
+	"github.com/ikkai-go/idempotency/persistence/dynamostore/dynamotest"
 )
 
 // memory is a Memory whose outcomes can't be recorded for some time.
@@ -141,5 +145,53 @@ func TestAGuardThatIsNotAskedIsRefused(t *testing.T) {
 		if !ok || fault.Field != field || !strings.Contains(err.Error(), "httpguard") {
 			t.Errorf("%s: %v", field, err)
 		}
+	}
+}
+
+// Goods taken and a card charged in steps, and the transaction that would make the sale is
+// refused, lost or never answered: whatever the client is told is true, it is told to come
+// back, and that makes the one sale.
+func TestASaleThatDoesNotCommitIsNotCalledUndone(t *testing.T) {
+	for name, fault := range map[string]dynamotest.Fault{
+		"refused":      {Operation: "TransactWriteItems", Times: dynamotest.Always, Do: dynamotest.Deny()},
+		"throttled":    {Operation: "TransactWriteItems", Times: dynamotest.Always, Do: dynamotest.Fail("ThrottlingException", "slow down", 400)},
+		"lost":         {Operation: "TransactWriteItems", Times: dynamotest.Always, Do: dynamotest.LoseRequest()},
+		"not answered": {Operation: "TransactWriteItems", Times: dynamotest.Always, Do: dynamotest.LoseReply()},
+	} {
+		t.Run(name, func(t *testing.T) {
+			throughEveryShape(t, func(t *testing.T, s shape) {
+				synctest.Test(t, func(t *testing.T) {
+					db, store := newDynamo(t)
+					db.MustCreateTable("sales", "id")
+					charges := 0
+					handle := s.serve(s.newAPI(t, store, idempotent.Config{Steps: []string{"charge"}}, httpguard.Config{}), func(ctx context.Context, run int) (answer, error) {
+						_, err := idempotent.Step(ctx, "charge", func(context.Context) (string, error) {
+							charges++
+							return "ch_1", nil
+						})
+						if err != nil {
+							return answer{}, err
+						}
+						sale := map[string]types.AttributeValue{"id": &types.AttributeValueMemberS{Value: "sale-1"}}
+						return created(run), dynamostore.Enlist(ctx, dynamostore.Write{Put: &types.Put{TableName: aws.String("sales"), Item: sale}})
+					})
+					db.Inject(fault)
+					a := handle.send(t.Context(), key("a", "{}"))
+					db.ClearFaults()
+					if d := documentOf(t, a); a.status != http.StatusServiceUnavailable || d.Done != "something" || !d.Retry {
+						t.Errorf("%d %v %+v", a.status, a.header, d)
+					}
+					for range 3 {
+						if after, err := strconv.Atoi(a.header.Get("Retry-After")); err == nil {
+							time.Sleep(time.Duration(after) * time.Second) // virtual
+							a = handle.send(t.Context(), key("a", "{}"))
+						}
+					}
+					if a.status != http.StatusCreated || charges != 1 || len(db.Items("sales")) != 1 {
+						t.Errorf("then %d %s, after %d charges, with %d sales", a.status, a.body, charges, len(db.Items("sales")))
+					}
+				})
+			})
+		})
 	}
 }
