@@ -55,8 +55,28 @@ func (a *API) covers(method string) bool { return slices.Contains(a.config.Metho
 type served struct {
 	// instead is the answer to give instead of the handler's: a refusal or a replay.
 	instead *response
-	// expires is until when the handler's own answer is kept; zero where it is not.
-	expires time.Time
+	// name and value are a header that the guard adds to the handler's own answer, if
+	// it adds one.
+	name, value string
+}
+
+// keptUntil says on the handler's own answer until when it is kept.
+func keptUntil(expires time.Time) served {
+	if expires.IsZero() {
+		return served{}
+	}
+	return served{name: expiresHeader, value: httpDate(expires)}
+}
+
+// resumable says on the handler's own answer that it is worth coming back, where a retry
+// goes on with what was done: unless the handler says so itself, or does not blame the
+// service.
+func resumable(answer response, err error) served {
+	v := idempotent.VerdictOf(err)
+	if v.Done != idempotent.DoneSomething || !v.Retry || answer.Status < 500 || len(canonical(answer.separate())["Retry-After"]) > 0 {
+		return served{}
+	}
+	return served{name: "Retry-After", value: seconds(v.After)}
 }
 
 // serve takes a request through the guard. The error is the handler's own, which goes
@@ -68,6 +88,7 @@ func (a *API) serve(ctx context.Context, r *Request, run func(context.Context) (
 		return served{instead: a.malformed(ctx, r, err)}, nil
 	}
 	var own outcome
+	var unsettled response
 	var last idempotent.Event
 	ctx = idempotent.WithObserver(ctx, func(_ context.Context, e idempotent.Event) { last = e })
 	stored, err := idempotent.DoAs(ctx, a.guard, id, func(ctx context.Context) (response, error) {
@@ -77,7 +98,7 @@ func (a *API) serve(ctx context.Context, r *Request, run func(context.Context) (
 			own = failed
 			return response{}, err
 		case !a.config.Settled(answer.Status):
-			own = answered
+			own, unsettled = answered, answer
 			return response{}, &unsettledError{answer.Status}
 		default:
 			own = recorded
@@ -89,9 +110,9 @@ func (a *API) serve(ctx context.Context, r *Request, run func(context.Context) (
 	case ran && own == failed:
 		return served{}, err
 	case ran && own == answered:
-		return served{}, nil
+		return resumable(unsettled, err), nil
 	case ran && err == nil:
-		return served{expires: last.ExpiresAt}, nil
+		return keptUntil(last.ExpiresAt), nil
 	case err == nil:
 		return served{instead: a.replay(r, stored, last.ExpiresAt)}, nil
 	}

@@ -112,6 +112,9 @@
 // request. Where what was done is recorded step by step, or commits with the record, only a
 // repetition brings it to its end, and it is a 503.
 //
+// A handler's own 5xx goes out as it is. Where steps are done that a retry goes on behind
+// (idempotent.Step), it gets a Retry-After, unless it has one.
+//
 // # net/http
 //
 // The middleware holds a response back until it is recorded, so that no client

@@ -5,7 +5,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"time"
 )
 
 // settleType fixes the type of a response that has none: what net/http finds out from
@@ -50,10 +49,10 @@ func (rec *recorder) own() http.Header {
 	return own
 }
 
-// mark says on the handler's own response until when the key is kept, if it is.
-func (rec *recorder) mark(expires time.Time) {
-	if !expires.IsZero() {
-		rec.sent.Set(expiresHeader, httpDate(expires))
+// add adds a header to the handler's own response, if there is one to add.
+func (rec *recorder) add(name, value string) {
+	if name != "" {
+		rec.sent.Set(name, value)
 	}
 }
 

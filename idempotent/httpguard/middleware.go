@@ -71,7 +71,7 @@ func (a *API) serveHTTP(w http.ResponseWriter, r *http.Request, next http.Handle
 	case answer.instead != nil:
 		writeHTTP(rec.restored(), answer.instead)
 	default:
-		rec.mark(answer.expires)
+		rec.add(answer.name, answer.value)
 		rec.commit()
 	}
 }

@@ -49,8 +49,8 @@ func wrap[Event, Answer any](a *API, s shape[Event, Answer], fn func(context.Con
 		if answer.instead != nil {
 			return s.write(event, answer.instead.withoutEmpty()), nil
 		}
-		if !answer.expires.IsZero() {
-			s.add(event, &own, expiresHeader, httpDate(answer.expires))
+		if answer.name != "" {
+			s.add(event, &own, answer.name, answer.value)
 		}
 		return own, err
 	}

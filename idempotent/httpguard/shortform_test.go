@@ -52,12 +52,18 @@ func TestShortFormDuplicateGetsTheWinnersResponse(t *testing.T) {
 	}
 }
 
+// Where results are not stored a duplicate is told that it was done.
 func TestOnlyLock(t *testing.T) {
 	throughEveryShape(t, func(t *testing.T, s shape) {
 		api := s.newAPI(t, advfStore(t), idempotent.Config{Results: idempotent.OnlyLock}, httpguard.Config{})
 		send := s.guard(api, func(context.Context) (answer, error) { return answer{status: 201, body: "first"}, nil })
 		a := send(t.Context(), key("k1", "{}"))
 		b := send(t.Context(), key("k1", "{}"))
-		t.Log(a.status, a.body, a.err, b.status, b.body, b.err)
+		if a.status != 201 || a.body != "first" || a.replayed() || a.err != nil {
+			t.Errorf("the first gets %d %q, %v", a.status, a.body, a.err)
+		}
+		if d := documentOf(t, b); b.status != 409 || d.Code != "result_not_stored" || d.Done != "all" || d.Retry || b.err != nil {
+			t.Errorf("a duplicate gets %d %s, %v", b.status, b.body, b.err)
+		}
 	})
 }

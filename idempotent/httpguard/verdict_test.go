@@ -83,6 +83,45 @@ func TestWhatARetryResumesSaysSo(t *testing.T) {
 	})
 }
 
+// So does a handler's own failure behind steps that are done, unless it says something else.
+func TestAHandlersFailureBehindStepsIsWorthComingBack(t *testing.T) {
+	for name, test := range map[string]struct {
+		steps  bool
+		status int
+		own    string // Retry-After
+		want   string
+	}{
+		"behind a step":          {steps: true, status: 503, want: "1"},
+		"with a time of its own": {steps: true, status: 503, own: "7", want: "7"},
+		"behind nothing":         {status: 503},
+		"that blames the client": {steps: true, status: 429},
+	} {
+		t.Run(name, func(t *testing.T) {
+			throughEveryShape(t, func(t *testing.T, s shape) {
+				handle := s.serve(s.newAPI(t, persistence.NewMemory(), idempotent.Config{Steps: []string{"charge"}}, httpguard.Config{}), func(ctx context.Context, run int) (answer, error) {
+					a := answer{status: test.status, header: make(http.Header)}
+					if run > 1 {
+						a.status = http.StatusCreated
+					} else if test.own != "" {
+						a.header.Set("Retry-After", test.own)
+					}
+					if !test.steps {
+						return a, nil
+					}
+					_, err := idempotent.Step(ctx, "charge", func(context.Context) (string, error) { return "ch_1", nil })
+					return a, err
+				})
+				if a := handle.send(t.Context(), key("a", "{}")); a.status != test.status || a.header.Get("Retry-After") != test.want || a.header.Get("Idempotency-Key-Expires") != "" {
+					t.Errorf("%d %v", a.status, a.header)
+				}
+				if a := handle.send(t.Context(), key("a", "{}")); a.status != http.StatusCreated || a.replayed() {
+					t.Errorf("then %d", a.status)
+				}
+			})
+		})
+	}
+}
+
 // The longer a run has been under way, the later it is worth asking again; and who comes
 // back when told is answered, also where the run has died.
 func TestWhoComesBackWhenToldOutlastsADeadRun(t *testing.T) {
