@@ -87,6 +87,8 @@ func (c *Cached) complete(l Lease, o Outcome, complete func() error) error {
 	switch {
 	case unwritten(err):
 		c.try(l, -1)
+	case c.learn(err):
+		c.end(l)
 	case err == nil && c.end(l) == 1:
 		// Of two outcomes of one owner the store keeps the first, without an
 		// error. So only the only try says what is stored: one that failed, or is
@@ -103,10 +105,22 @@ func unwritten(err error) bool {
 	return refused || errors.Is(err, ErrTooLarge) || errors.Is(err, ErrInvalid) || errors.Is(err, errors.ErrUnsupported)
 }
 
+// learn remembers the record that a store shows to an owner who has finished it otherwise,
+// and tells whether it does.
+func (c *Cached) learn(err error) bool {
+	settled, ok := errors.AsType[*SettledError](err)
+	if ok && settled.Record.Status.Finished() {
+		c.remember(settled.Record)
+	}
+	return ok
+}
+
 // Release implements [Store].
 func (c *Cached) Release(ctx context.Context, l Lease) error {
 	c.end(l)
-	return c.Front.Release(ctx, l)
+	err := c.Front.Release(ctx, l)
+	c.learn(err)
+	return err
 }
 
 // Read implements [Reader]. Behind a store that is no Reader, it finds what is

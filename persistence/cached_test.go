@@ -260,13 +260,41 @@ func TestCachedRemembersNoSecondOutcomeOfAnOwner(t *testing.T) {
 			c := persistence.NewCached(s, persistence.CacheLimits{Records: 1})
 			l := acquire(t, c, claim("payment", "owner", noon)).Lease()
 			first(t, c, s, l)
-			if err := c.Complete(t.Context(), l, paid("second")); err != nil {
-				t.Fatal(err)
-			}
+			toldOf(t, c.Complete(t.Context(), l, paid("second")), "first")
 			if got := acquire(t, c, claim("payment", "duplicate", noon)); string(got.Result) != "first" {
 				t.Errorf("replayed %q, the store has \"first\"", got.Result)
 			}
 		})
+	}
+}
+
+// toldOf demands that the owner is told of the result that is there.
+func toldOf(t *testing.T, err error, result string) {
+	t.Helper()
+	if settled, ok := errors.AsType[*persistence.SettledError](err); !ok || string(settled.Record.Result) != result {
+		t.Errorf("want to be told of %q, got %v", result, err)
+	}
+}
+
+// Who is told what is there lets the cache know it too.
+func TestCachedRemembersWhatAnOwnerIsTold(t *testing.T) {
+	for name, call := range map[string]func(*persistence.Cached, persistence.Lease) error{
+		"complete": func(c *persistence.Cached, l persistence.Lease) error {
+			return c.Complete(t.Context(), l, paid("second"))
+		},
+		"release": func(c *persistence.Cached, l persistence.Lease) error { return c.Release(t.Context(), l) },
+	} {
+		s := &table{Memory: persistence.NewMemory()}
+		c := persistence.NewCached(s, persistence.CacheLimits{})
+		l := acquire(t, c, claim("payment", "owner", noon)).Lease()
+		if err := s.Memory.Complete(t.Context(), l, paid("first")); err != nil {
+			t.Fatal(err)
+		}
+		toldOf(t, call(c, l), "first")
+		s.down = errors.New("the store is asked")
+		if got, err := c.Acquire(t.Context(), claim("payment", "duplicate", noon)); err != nil || string(got.Result) != "first" {
+			t.Errorf("%s: replayed %q, %v", name, got.Result, err)
+		}
 	}
 }
 
@@ -282,9 +310,7 @@ func TestCachedRemembersNoOutcomeThatAnotherTryOvertook(t *testing.T) {
 			t.Error(err)
 		}
 	}
-	if err := c.Complete(t.Context(), l, paid("slow")); err != nil {
-		t.Fatal(err)
-	}
+	toldOf(t, c.Complete(t.Context(), l, paid("slow")), "quick")
 	if got := acquire(t, c, claim("payment", "duplicate", noon)); string(got.Result) != "quick" {
 		t.Errorf("replayed %q, the store has \"quick\"", got.Result)
 	}

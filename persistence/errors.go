@@ -19,6 +19,27 @@ var (
 	ErrUnreadable = errors.New("persistence: the stored record can't be understood")
 )
 
+// SettledError says that an owner has settled otherwise before what it wants to settle now:
+// one of two tries of its own that differ came first, late perhaps, and stays. Nothing was
+// written. The owner has to go by what is there.
+//
+// It matches [ErrLeaseLost] where the record is finished, and does not where it is PROCESSING
+// and has another output of the step.
+type SettledError struct {
+	// Record as it is, of the owner that the lease shows. Its owner, status, result and
+	// steps can be relied on.
+	Record Record
+}
+
+func (e *SettledError) Error() string {
+	return fmt.Sprintf("persistence: the owner has settled %s otherwise before: the record is %s", e.Record.Key, e.Record.Status)
+}
+
+// Is reports whether target is [ErrLeaseLost], and the record finished.
+func (e *SettledError) Is(target error) bool {
+	return target == ErrLeaseLost && e.Record.Status.Finished()
+}
+
 // Fault is a failure below the store: the network, the service, permissions, or
 // a record that can't be understood.
 type Fault struct {
@@ -29,11 +50,10 @@ type Fault struct {
 	// was lost.
 	Retryable bool
 	// Unwritten tells that nothing was written of a transaction with writes of the
-	// application ([Transactor]): it was refused, rolled back, or never asked for.
-	// Nothing of it will be, either, but for a try that got no answer and is still
-	// under way; that one ends with the owner's next Complete or Release, which also
-	// tells where it came first. False where this is not known, and where there were
-	// no such writes. It speaks of this call only: one before it may have been applied.
+	// application ([Transactor]), and that nothing of it will be: each try was refused,
+	// rolled back, or never sent. False where this is not known, as after a try without
+	// an answer, and where there were no such writes. It speaks of this call only: one
+	// before it may have been applied, or may be yet.
 	Unwritten bool
 	// Err is the cause.
 	Err error

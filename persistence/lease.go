@@ -1,6 +1,7 @@
 package persistence
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"time"
@@ -109,6 +110,15 @@ func (o Outcome) Check() error {
 		return fmt.Errorf("%w: %q is no outcome", ErrInvalid, o.Status)
 	}
 	return nil
+}
+
+// Recorded tells whether a finished record says what the outcome says: status and result.
+// When it expires is another matter.
+func (o Outcome) Recorded(r Record) bool {
+	if r.Status != o.Status || r.ResultOmitted != o.ResultOmitted {
+		return false
+	}
+	return o.ResultOmitted || bytes.Equal(r.Result, o.Result)
 }
 
 // Of returns the finished record that this outcome makes of a lease.

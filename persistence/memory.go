@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"slices"
 	"strings"
 	"sync"
@@ -68,6 +69,8 @@ func (m *Memory) Complete(ctx context.Context, l Lease, o Outcome) error {
 	switch {
 	case !exists || r.Owner != l.Owner || r.Status == StatusPartial:
 		return ErrLeaseLost
+	case r.Status.Finished() && !o.Recorded(r):
+		return &SettledError{Record: r.Clone()}
 	case r.Status.Finished():
 		return nil
 	}
@@ -91,8 +94,10 @@ func (m *Memory) Release(ctx context.Context, l Lease) error {
 	switch {
 	case !exists:
 		return nil
-	case r.Owner != l.Owner || r.Status.Finished():
+	case r.Owner != l.Owner:
 		return ErrLeaseLost
+	case r.Status.Finished():
+		return &SettledError{Record: r.Clone()}
 	case len(r.Steps) == 0:
 		delete(m.records, l.Key)
 	default:
@@ -108,17 +113,24 @@ func (m *Memory) Checkpoint(ctx context.Context, l Lease, step string, output []
 	if err := l.Check(); err != nil {
 		return err
 	}
+	if step == "" {
+		return fmt.Errorf("%w: a step without a name", ErrInvalid)
+	}
 	if err := ctx.Err(); err != nil {
 		return &Fault{Op: "checkpoint", Retryable: true, Err: err}
 	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	r, exists := m.records[l.Key]
-	if !exists || r.Owner != l.Owner || r.Status != StatusProcessing {
+	there, done := r.Steps[step]
+	switch {
+	case !exists || r.Owner != l.Owner || r.Status == StatusPartial:
 		return ErrLeaseLost
+	case r.Status.Finished() || done && !bytes.Equal(there, output):
+		return &SettledError{Record: r.Clone()}
 	}
 	r = l.Renewed(r)
-	if _, done := r.Steps[step]; !done {
+	if !done {
 		r = r.Clone()
 		if r.Steps == nil {
 			r.Steps = make(map[string][]byte)

@@ -25,7 +25,9 @@ type Store interface {
 	// Complete records how the operation ended and ends the lease. Only the
 	// owner of a PROCESSING record can: [ErrLeaseLost] for anyone else, also
 	// where the record is gone. A record that this owner has completed before
-	// stays as it is, with a nil error.
+	// stays as it is: with a nil error where the outcome is the same
+	// ([Outcome.Recorded]), and with a [*SettledError] where it is another. So a
+	// nil error says that this outcome is there.
 	//
 	// [ErrTooLarge] means that the store can't hold this result and wrote
 	// nothing; the caller may complete with [Outcome.ResultOmitted] instead.
@@ -34,16 +36,19 @@ type Store interface {
 	// Release gives the record up without an outcome, so that a retry may run
 	// at once: the record is removed, or becomes PARTIAL_SUCCESS with its steps
 	// where there are finished ones. It is done, with a nil error, also where no
-	// record is left. [ErrLeaseLost] where the record is somebody else's or
-	// finished; it is then unchanged.
+	// record is left. [ErrLeaseLost] where the record is somebody else's, and a
+	// [*SettledError] where this owner has finished it; it is then unchanged.
 	Release(ctx context.Context, l Lease) error
 }
 
 // Checkpointer is a [Store] that can also keep the outputs of finished steps.
 type Checkpointer interface {
 	// Checkpoint adds the output of a finished step to the record of a running
-	// operation. Only the owner can: [ErrLeaseLost] for anyone else. A step that
-	// is already there stays as it is. Steps survive Release and take-over.
+	// operation. Only the owner can: [ErrLeaseLost] for anyone else, and a
+	// [*SettledError] where this owner has finished the record. A step that is
+	// already there stays as it is: with a nil error where the output is the same,
+	// and with a [*SettledError] where it is another. Steps survive Release and
+	// take-over.
 	//
 	// The checkpoint of a [Renewer] renews the lease too where l.Until says so, in the
 	// same write. On a nil error that has been done, also where the step was there.

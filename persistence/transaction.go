@@ -18,11 +18,13 @@ type Write any
 // has lost its lease commits nothing.
 //
 // Errors are those of [Store]. In addition, [*RefusedError] says that the
-// transaction was refused for the sake of one of the application's writes;
-// nothing has changed then, and an owner still owns its record. [ErrInvalid] says
-// the same of writes that can never be committed. On a [*Fault] all of the
-// transaction has been applied or nothing; with a record in it, the same call again
-// tells: it is done, with a nil error, where it was done before.
+// transaction was refused for the sake of one of the application's writes: nothing
+// has changed then, no try of it can arrive any more, and an owner still owns its
+// record. Where an earlier try of the call has got no answer, the refusal of a later
+// one is a [*Fault] instead. [ErrInvalid] says the same of writes that can never be
+// committed. On a [*Fault] all of the transaction has been applied or nothing, or will
+// be yet; with a record in it, the same call again tells: it is done, with a nil error,
+// where it was done before, and a [*SettledError] tells of another try that came first.
 type Transactor interface {
 	// CompleteWith is Complete, together with writes.
 	CompleteWith(ctx context.Context, l Lease, o Outcome, writes []Write) error

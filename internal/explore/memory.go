@@ -93,7 +93,8 @@ func (r remote) Read(ctx context.Context, key string) (persistence.Record, bool,
 
 // below is the error of a request that has got no reply, in the terms of the contract.
 func below(op string, err error) error {
-	if err == nil || errors.Is(err, persistence.ErrLeaseLost) {
+	_, settled := errors.AsType[*persistence.SettledError](err)
+	if err == nil || settled || errors.Is(err, persistence.ErrLeaseLost) {
 		return err
 	}
 	return &persistence.Fault{Op: op, Retryable: true, Err: err}

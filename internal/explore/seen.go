@@ -2,6 +2,7 @@ package explore
 
 import (
 	"context"
+	"errors"
 	"slices"
 	"time"
 
@@ -132,6 +133,9 @@ func (p *Process) hears(since int, r persistence.Record, err error) {
 	e := event{signal: answered, at: p.world.now(), reply: reply{record: record{r, r.Key != ""}}}
 	if err != nil {
 		e.failure = err.Error()
+	}
+	if settled, ok := errors.AsType[*persistence.SettledError](err); ok {
+		e.reply.record = record{settled.Record, true}
 	}
 	p.past = append(slices.Clip(p.past[:since]), e)
 }

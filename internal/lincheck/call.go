@@ -107,6 +107,7 @@ type verdict int
 const (
 	granted    verdict = iota // a nil error
 	leaseLost                 // persistence.ErrLeaseLost
+	settled                   // a *persistence.SettledError
 	unanswered                // whether the call was carried out is not known
 )
 
@@ -114,9 +115,12 @@ const (
 // for the calls that are made here.
 func answerOf(shown record, err error) (answer, error) {
 	var fault *persistence.Fault
+	var otherwise *persistence.SettledError
 	switch {
 	case err == nil:
 		return answer{granted, shown}, nil
+	case errors.As(err, &otherwise):
+		return answer{settled, recordOf(otherwise.Record)}, nil
 	case errors.Is(err, persistence.ErrLeaseLost):
 		return answer{verdict: leaseLost}, nil
 	case errors.As(err, &fault):
@@ -167,6 +171,8 @@ func describe(c call, a answer) string {
 		told = "lease lost"
 	case a.verdict == unanswered:
 		told = "no answer"
+	case a.verdict == settled:
+		told = "settled otherwise: " + a.shown.String()
 	case claims, reads:
 		told = a.shown.String()
 	}

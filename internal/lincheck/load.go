@@ -201,7 +201,7 @@ func (c *client) learn(key string, made call, a answer) {
 			h.lease = a.shown.lease()
 		}
 	case checkpoint:
-		h.over = h.over || a.verdict == leaseLost
+		h.over = h.over || a.verdict == leaseLost || a.verdict == settled && a.shown.finished()
 		if a.verdict == granted && c.dice.IntN(2) == 0 {
 			steps := map[string][]byte{made.step: []byte(made.output)}
 			maps.Copy(steps, h.lease.Steps)

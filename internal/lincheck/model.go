@@ -2,7 +2,6 @@ package lincheck
 
 import (
 	"maps"
-	"slices"
 
 	"github.com/ikkai-go/idempotency/persistence"
 )
@@ -39,6 +38,7 @@ const (
 	MetUnknown           Event = "acquire: the outcome is unknown"
 	Completed            Event = "complete: done"
 	CompletedBefore      Event = "complete: done before"
+	CompletedOtherwise   Event = "complete: the owner has finished otherwise before"
 	CompletedReleased    Event = "complete: the owner has given up"
 	CompleteLost         Event = "complete: the record is somebody else's, or gone"
 	ReleasedAll          Event = "release: the record is removed"
@@ -48,18 +48,25 @@ const (
 	ReleaseLost          Event = "release: the record is somebody else's"
 	Checkpointed         Event = "checkpoint: done"
 	CheckpointBefore     Event = "checkpoint: done before"
-	CheckpointedFinished Event = "checkpoint: the owner has finished or given up"
+	CheckpointOtherwise  Event = "checkpoint: the step has another output"
+	CheckpointedFinished Event = "checkpoint: the owner has finished"
+	CheckpointedGivenUp  Event = "checkpoint: the owner has given up"
 	CheckpointLost       Event = "checkpoint: the record is somebody else's, or gone"
 	ReadNothing          Event = "read: there is no record"
 	ReadUnfinished       Event = "read: the record is not finished"
 	ReadFinished         Event = "read: the record is finished"
 )
 
-// leaseIsLost tells whether the caller is told that it has no right to write.
-func (e Event) leaseIsLost() bool {
-	return slices.Contains([]Event{
-		CompletedReleased, CompleteLost, ReleasedFinished, ReleaseLost, CheckpointedFinished, CheckpointLost,
-	}, e)
+// told is what an owner is told, or one who takes itself for the owner.
+func (e Event) told() verdict {
+	switch e {
+	case CompletedReleased, CompleteLost, ReleaseLost, CheckpointedGivenUp, CheckpointLost:
+		return leaseLost
+	case CompletedOtherwise, ReleasedFinished, CheckpointOtherwise, CheckpointedFinished:
+		return settled
+	default:
+		return granted
+	}
 }
 
 func (r record) exists() bool   { return r.status != "" }
@@ -117,8 +124,10 @@ func (c completion) on(r record) (record, Event) {
 		return r, CompleteLost
 	case r.givenUp():
 		return r, CompletedReleased
-	case r.finished():
+	case r.finished() && c.outcome.Recorded(persistence.Record{Status: r.status, Result: []byte(r.result), ResultOmitted: r.omitted}):
 		return r, CompletedBefore
+	case r.finished():
+		return r, CompletedOtherwise
 	}
 	r.status = c.outcome.Status
 	r.leaseUntil = 0
@@ -149,12 +158,16 @@ func (c release) on(r record) (record, Event) {
 }
 
 func (c checkpoint) on(r record) (record, Event) {
-	_, there := r.steps[c.step]
+	output, there := r.steps[c.step]
 	switch {
 	case r.owner != c.lease.Owner:
 		return r, CheckpointLost
-	case !r.running():
+	case r.finished():
 		return r, CheckpointedFinished
+	case r.givenUp():
+		return r, CheckpointedGivenUp
+	case there && output != c.output:
+		return r, CheckpointOtherwise
 	case there:
 		return r, CheckpointBefore
 	}

@@ -70,7 +70,7 @@ func (p promise) tells(c call, next record, event Event, a answer) bool {
 	case reading:
 		return a.verdict == granted && (p.reads.same(next, a.shown) || p.reads != Exact && !a.shown.finished())
 	default:
-		return event.leaseIsLost() == (a.verdict == leaseLost)
+		return a.verdict == event.told() && (a.verdict != settled || FormerOutcome.same(next, a.shown))
 	}
 }
 

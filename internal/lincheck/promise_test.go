@@ -96,7 +96,7 @@ var explicable = []story{
 	{"an outcome is replayed, also a second time and to another payload", []porcupine.Operation{
 		told(1, 2, claims("a", 0), shown(running("a", 0, 1))),
 		told(3, 4, completes("a", "paid", 20), ok),
-		told(5, 6, completes("a", "paid again", 30), ok),
+		told(5, 6, completes("a", "paid again", 30), answer{settled, done("a", "paid", 20)}),
 		told(7, 8, claims("b", 1), shown(done("a", "paid", 20))),
 		told(9, 10, otherLoad(claims("c", 1)), shown(done("a", "paid", 20))),
 	}},
@@ -206,6 +206,16 @@ var inexplicable = []story{
 		told(1, 2, claims("a", 0), shown(running("a", 0, 1))),
 		told(3, 4, completes("a", "paid", 20), ok),
 		told(5, 6, claims("b", 20.999), shown(running("b", 20, 1))),
+	}},
+	{"a second outcome is done, although another is there", []porcupine.Operation{
+		told(1, 2, claims("a", 0), shown(running("a", 0, 1))),
+		told(3, 4, completes("a", "paid", 20), ok),
+		told(5, 6, completes("a", "paid again", 20), ok),
+	}},
+	{"an owner is told of an outcome that is not there", []porcupine.Operation{
+		told(1, 2, claims("a", 0), shown(running("a", 0, 1))),
+		told(3, 4, completes("a", "paid", 20), ok),
+		told(5, 6, completes("a", "paid again", 20), answer{settled, done("a", "paid before", 20)}),
 	}},
 	{"a second outcome replaces the first", []porcupine.Operation{
 		told(1, 2, claims("a", 0), shown(running("a", 0, 1))),

@@ -115,6 +115,6 @@ func mayChange(c call, a answer) bool {
 	case reading:
 		return false
 	default:
-		return a.verdict != leaseLost
+		return a.verdict != leaseLost && a.verdict != settled
 	}
 }

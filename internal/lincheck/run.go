@@ -157,7 +157,7 @@ func foreseen(s persistence.Store, o Options) []Event {
 	}
 	if _, checkpoints := s.(persistence.Checkpointer); checkpoints {
 		events = append(events, AcquiredPartial, CompletedReleased, ReleasedKeeping,
-			Checkpointed, CheckpointBefore, CheckpointedFinished, CheckpointLost)
+			Checkpointed, CheckpointBefore, CheckpointedFinished, CheckpointedGivenUp, CheckpointLost)
 	}
 	if _, reads := s.(persistence.Reader); reads {
 		events = append(events, ReadNothing, ReadUnfinished, ReadFinished)

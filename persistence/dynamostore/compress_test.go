@@ -38,7 +38,22 @@ var bulk = bytes.Repeat([]byte("bulk"), 1<<10)
 
 func (b bulky) Complete(ctx context.Context, l persistence.Lease, o persistence.Outcome) error {
 	o.Result = append(bytes.Clone(o.Result), bulk...)
-	return b.planter.Complete(ctx, l, o)
+	return lean(b.planter.Complete(ctx, l, o))
+}
+
+func (b bulky) Release(ctx context.Context, l persistence.Lease) error {
+	return lean(b.planter.Release(ctx, l))
+}
+
+func (b bulky) Checkpoint(ctx context.Context, l persistence.Lease, step string, output []byte) error {
+	return lean(b.planter.Checkpoint(ctx, l, step, output))
+}
+
+func lean(err error) error {
+	if settled, ok := errors.AsType[*persistence.SettledError](err); ok {
+		settled.Record.Result = bytes.TrimSuffix(settled.Record.Result, bulk)
+	}
+	return err
 }
 
 func (b bulky) Acquire(ctx context.Context, c persistence.Claim) (persistence.Record, error) {

@@ -1,8 +1,10 @@
 package dynamostore
 
 import (
+	"bytes"
 	"fmt"
 	"math"
+	"reflect"
 	"strconv"
 	"time"
 	"unicode/utf8"
@@ -265,6 +267,23 @@ func (s *schema) hasStep(i item, name string) bool {
 	}
 	_, exists := steps.Value[name]
 	return exists
+}
+
+// hasOther tells whether an item has a step with another output.
+func (s *schema) hasOther(i item, name string, output []byte) bool {
+	if !s.hasStep(i, name) {
+		return false
+	}
+	there, ok := contentOf(i[s.attr.Steps].(*types.AttributeValueMemberM).Value[name])
+	return !ok || !bytes.Equal(there, output)
+}
+
+// records tells whether a finished item says what an outcome says, in the form that it
+// would be kept in.
+func (s *schema) records(i item, o persistence.Outcome, finished stored) bool {
+	return s.status(i) == o.Status &&
+		textOf(i[s.attr.ResultEncoding]) == finished.encoding &&
+		reflect.DeepEqual(i[s.attr.Result], finished.result)
 }
 
 func (s *schema) steps(i item) (map[string][]byte, error) {

@@ -147,10 +147,23 @@ func (s *Store) completeWith(ctx context.Context, l persistence.Lease, o persist
 	if err != nil {
 		return fault("complete", err)
 	}
-	if applied || s.schema.settledBy(found, l.Owner) {
+	switch {
+	case applied, s.schema.settledBy(found, l.Owner) && s.schema.records(found, o, finished):
 		return nil
+	case s.schema.settledBy(found, l.Owner):
+		return s.settled("complete", found)
+	default:
+		return persistence.ErrLeaseLost
 	}
-	return persistence.ErrLeaseLost
+}
+
+// settled is the error of an owner that finds its record settled otherwise.
+func (s *Store) settled(op string, found item) error {
+	record, err := s.schema.decode(found)
+	if err != nil {
+		return fault(op, err)
+	}
+	return &persistence.SettledError{Record: record}
 }
 
 // Release implements [persistence.Store].
@@ -169,6 +182,8 @@ func (s *Store) Release(ctx context.Context, l persistence.Lease) error {
 			return fault("release", err)
 		case applied, found == nil:
 			return nil
+		case s.schema.settledBy(found, l.Owner):
+			return s.settled("release", found)
 		case s.schema.owner(found) != l.Owner:
 			return persistence.ErrLeaseLost
 		case s.schema.status(found) == persistence.StatusPartial:
@@ -226,6 +241,8 @@ func (s *Store) checkpointWith(ctx context.Context, l persistence.Lease, step st
 			return fault("checkpoint", err)
 		case applied:
 			return nil
+		case s.schema.settledBy(found, l.Owner), s.schema.isOf(found, l) && s.schema.hasOther(found, step, output):
+			return s.settled("checkpoint", found)
 		case !s.schema.isOf(found, l):
 			return persistence.ErrLeaseLost
 		case s.schema.hasStep(found, step):

@@ -113,7 +113,7 @@ func (w wire) commit(ctx context.Context, writes []Write) (err error) {
 		err = w.together(watching, sent(writes)...)
 	}
 	if refused := refusal(err, writes, 0); refused != nil {
-		return refused
+		return fault("commit", tried.believe(refused))
 	}
 	return fault("commit", tried.judge(err))
 }

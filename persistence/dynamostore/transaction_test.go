@@ -93,8 +93,8 @@ type transactional struct {
 	begin func(t *testing.T, store planter) func(context.Context, ...dynamostore.Write) error
 	// recorded tells whether the record says that the call was carried out.
 	recorded func(r persistence.Record, found bool) bool
-	// record is whether the transaction has one, and owned whether that was acquired.
-	record, owned bool
+	// record is whether the transaction has one.
+	record bool
 }
 
 var transactionals = []transactional{
@@ -108,7 +108,6 @@ var transactionals = []transactional{
 		},
 		recorded: func(r persistence.Record, _ bool) bool { return r.Owner == "me" && string(r.Result) == "done" },
 		record:   true,
-		owned:    true,
 	},
 	{
 		name: "first checkpoint",
@@ -120,7 +119,6 @@ var transactionals = []transactional{
 		},
 		recorded: func(r persistence.Record, _ bool) bool { return r.Owner == "me" && string(r.Steps["pay"]) == "done" },
 		record:   true,
-		owned:    true,
 	},
 	{
 		name: "further checkpoint",
@@ -136,7 +134,6 @@ var transactionals = []transactional{
 		},
 		recorded: func(r persistence.Record, _ bool) bool { return r.Owner == "me" && string(r.Steps["pay"]) == "done" },
 		record:   true,
-		owned:    true,
 	},
 	{
 		name: "complete at once",
@@ -808,14 +805,18 @@ func TestWhatCantBeCommittedIsRefusedBeforeItIsSent(t *testing.T) {
 	}
 }
 
-// A step that is there was written with its own writes: a repetition changes nothing,
-// also with other writes and where the lease does not know of it.
+// A step that is there was written with its own writes: a repetition changes nothing, also
+// with other writes and where the lease does not know of it, and is told what is there.
 func TestAStepIsWrittenOnceWithItsWrites(t *testing.T) {
 	_, store, books := newBank(t, dynamostore.Config{})
 	lease := acquired(t, store, "me")
+	again := []bool{false, true, false, true, true}
 	for i, step := range []string{"reserve", "reserve", "charge", "reserve", "charge"} {
-		if err := store.CheckpointWith(t.Context(), lease, step, []byte(fmt.Sprint(i)), writes(books.add(step, "1"))); err != nil {
+		err := store.CheckpointWith(t.Context(), lease, step, []byte(fmt.Sprint(i)), writes(books.add(step, "1")))
+		if settled, told := errors.AsType[*persistence.SettledError](err); told != again[i] || err != nil && !told {
 			t.Errorf("%d: %v", i, err)
+		} else if told && string(settled.Record.Steps["reserve"]) != "0" {
+			t.Errorf("%d: told of %q", i, settled.Record.Steps)
 		}
 	}
 	r, _ := recordOf(t, store)

@@ -3,11 +3,13 @@ package dynamostore
 import (
 	"context"
 	"errors"
+	"fmt"
 	"net/http"
 
 	awshttp "github.com/aws/aws-sdk-go-v2/aws/transport/http"
-	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 	"github.com/aws/smithy-go"
+
+	"github.com/ikkai-go/idempotency/persistence"
 )
 
 // unwrittenError is the error of a request that is known not to have been applied.
@@ -51,16 +53,26 @@ func (t *tries) judge(err error) error {
 	return &unwrittenError{err}
 }
 
-// judgeOwned is judge for a transaction with a record whose owner can still write it. A
-// cancellation then speaks for the lost tries as well: had one been applied, their
-// common token would have made the answer a success; and one that is still under way
-// the owner's next write brings to an end. Other refusals come before the token is
-// looked at, and say nothing of earlier tries.
-func (t *tries) judgeOwned(err error) error {
-	if _, canceled := errors.AsType[*types.TransactionCanceledException](err); canceled {
-		return &unwrittenError{err}
+// arrived tells whether no try of the request can arrive any more, as far as it shows: each
+// has been answered. A token is free again after a cancellation, so that a try which is stuck
+// in the network may still be applied, while its conditions hold.
+func (t *tries) arrived() bool { return t.lost == 0 }
+
+// believe returns the refusal of a request, or the error of one whose refusal says too little:
+// an earlier try of it can still arrive. What can never be carried out can't arrive either.
+func (t *tries) believe(refusal error) error {
+	if _, refused := errors.AsType[*persistence.RefusedError](refusal); !refused || t.arrived() {
+		return refusal
 	}
-	return t.judge(err)
+	return &doubtfulError{refusal}
+}
+
+// doubtfulError is that of a request that was refused after a try without an answer. It does
+// not wrap the refusal: nobody may take it for one.
+type doubtfulError struct{ refusal error }
+
+func (e *doubtfulError) Error() string {
+	return fmt.Sprintf("%v; but an earlier try got no answer, and may be applied yet", e.refusal)
 }
 
 // refusedOutright tells whether DynamoDB has answered a try by refusing it, which it

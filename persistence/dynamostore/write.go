@@ -18,23 +18,23 @@ type conditional struct {
 	returned types.ReturnValue // the item that the answer to an update brings
 	with     []Write           // of the application, in one transaction with it
 	holds    func(item) bool   // the condition, of one that can be in a transaction
-	owned    bool              // by somebody who can write the record again
 }
 
 // apply sends a write. It returns the item that is there then: after the write,
 // where that was asked for, or the one that was in the way of its condition, or
 // nil where there is none.
 func (s *Store) apply(ctx context.Context, w conditional) (applied bool, found item, err error) {
+	watching, tried := watched(ctx)
 	if len(w.with) == 0 {
 		found, err = s.alone(ctx, w.write, w.returned)
 	} else {
-		err = s.withRecord(ctx, w)
+		err = tried.judge(s.together(watching, append([]Write{w.write}, w.with...)...))
 	}
 	if err == nil {
 		return true, found, nil
 	}
 	if refused := refusal(err, w.with, 1); refused != nil {
-		return false, nil, refused
+		return false, nil, tried.believe(refused)
 	}
 	found, failed := conditionFailed(err)
 	silent := len(w.with) > 0 && unexplained(err)
@@ -51,17 +51,6 @@ func (s *Store) apply(ctx context.Context, w conditional) (applied bool, found i
 		err = cause // it was not the record
 	}
 	return false, found, err
-}
-
-// withRecord sends the writes of the application in one transaction with that of the
-// record.
-func (s *Store) withRecord(ctx context.Context, w conditional) error {
-	watching, tried := watched(ctx)
-	err := s.together(watching, append([]Write{w.write}, w.with...)...)
-	if w.owned {
-		return tried.judgeOwned(err)
-	}
-	return tried.judge(err)
 }
 
 func (s *Store) get(ctx context.Context, key string, consistent *bool) (item, error) {
@@ -160,7 +149,6 @@ func (s *Store) complete(l persistence.Lease, o persistence.Outcome, finished st
 		u.remove(phLease)
 	}
 	w := u.of(s, l.Key)
-	w.owned = true
 	w.holds = func(found item) bool { return s.schema.isOf(found, l) }
 	return w
 }
@@ -188,7 +176,6 @@ func (s *Store) firstStep(l persistence.Lease, seen item, step string, output []
 	u.require("attribute_not_exists(" + phSteps + ")")
 	u.set(phSteps, ":steps", &types.AttributeValueMemberM{Value: item{step: content(output)}})
 	w := u.of(s, l.Key)
-	w.owned = true
 	w.holds = func(found item) bool {
 		return s.schema.isOf(found, l) && s.schema.movesOn(l, seen, found) && !s.schema.hasSteps(found)
 	}
@@ -205,7 +192,6 @@ func (s *Store) furtherStep(l persistence.Lease, seen item, step string, output 
 	u.values[":output"] = content(output)
 	w := u.of(s, l.Key)
 	w.write.Update.ExpressionAttributeNames[phStep] = step
-	w.owned = true
 	w.holds = func(found item) bool {
 		return s.schema.isOf(found, l) && s.schema.movesOn(l, seen, found) &&
 			s.schema.hasSteps(found) && !s.schema.hasStep(found, step)

@@ -64,6 +64,21 @@ func (s *Store) loadFound(ctx context.Context, read func(context.Context, string
 	return r, err == nil, err
 }
 
+// Release implements [persistence.Store].
+func (s *Store) Release(ctx context.Context, l persistence.Lease) error {
+	return s.settled(ctx, s.Front.Release(ctx, l))
+}
+
+// Checkpoint implements [persistence.Checkpointer].
+func (s *Store) Checkpoint(ctx context.Context, l persistence.Lease, step string, output []byte) error {
+	return s.settled(ctx, s.Front.Checkpoint(ctx, l, step, output))
+}
+
+// CheckpointWith implements [persistence.Transactor].
+func (s *Store) CheckpointWith(ctx context.Context, l persistence.Lease, step string, output []byte, writes []persistence.Write) error {
+	return s.settled(ctx, s.Front.CheckpointWith(ctx, l, step, output, writes))
+}
+
 // Complete implements [persistence.Store].
 func (s *Store) Complete(ctx context.Context, l persistence.Lease, o persistence.Outcome) error {
 	return s.store(ctx, l, o, nil, func(o persistence.Outcome) error {
@@ -108,14 +123,14 @@ var errOutrun = errors.New("overflow: the record is somebody else's")
 // blob that is written first. The writes are those that keep carries out with it.
 func (s *Store) store(ctx context.Context, l persistence.Lease, o persistence.Outcome, writes []persistence.Write, keep func(persistence.Outcome) error) error {
 	if err := errors.Join(l.Check(), o.Check()); err != nil || o.ResultOmitted {
-		return keep(o)
+		return s.settled(ctx, keep(o))
 	}
 	if len(o.Result) > s.config.MaxResult {
 		return fmt.Errorf("%w: the result has %d bytes, and MaxResult is %d", persistence.ErrTooLarge, len(o.Result), s.config.MaxResult)
 	}
 	if s.inline(o.Result) {
 		if err := keep(o); !errors.Is(err, persistence.ErrTooLarge) {
-			return err
+			return s.settled(ctx, err)
 		}
 	}
 	r := referTo(o.Result)
@@ -125,10 +140,31 @@ func (s *Store) store(ctx context.Context, l persistence.Lease, o persistence.Ou
 	}
 	o.Result = r.encode()
 	err := keep(o)
-	if unused(err) {
+	if unused(err) && !refersTo(err, o.Result) {
 		s.remove(ctx, name)
 	}
-	return err
+	return s.settled(ctx, err)
+}
+
+// refersTo tells whether the record that its owner has finished otherwise refers to the same
+// blob: with another status, say.
+func refersTo(err error, reference []byte) bool {
+	settled, ok := errors.AsType[*persistence.SettledError](err)
+	return ok && bytes.Equal(settled.Record.Result, reference)
+}
+
+// settled loads the result into the record in a [persistence.SettledError]. Other errors stay
+// as they are.
+func (s *Store) settled(ctx context.Context, err error) error {
+	settled, ok := errors.AsType[*persistence.SettledError](err)
+	if !ok {
+		return err
+	}
+	record, err := s.load(ctx, "complete", settled.Record)
+	if err != nil {
+		return err
+	}
+	return &persistence.SettledError{Record: record}
 }
 
 // inline tells whether the store behind is to be asked to keep the result itself. A

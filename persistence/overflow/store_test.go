@@ -160,9 +160,15 @@ func TestAZombieLeavesTheWinnersBlobAloneAndRemovesItsOwn(t *testing.T) {
 func TestOfTwoOutcomesOfOneOwnerTheFirstStays(t *testing.T) {
 	store, _ := front(t, persistence.NewMemory(), newShelf(), overflow.Config{Inline: 1})
 	lease := acquire(t, store, claim("owner"))
-	for _, result := range []string{"first", "second"} {
-		if err := store.Complete(t.Context(), lease, completed([]byte(result))); err != nil {
-			t.Fatal(err)
+	if err := store.Complete(t.Context(), lease, completed([]byte("first"))); err != nil {
+		t.Fatal(err)
+	}
+	failed := completed([]byte("first")) // the same blob, which the record refers to
+	failed.Status = persistence.StatusFailed
+	for _, second := range []persistence.Outcome{completed([]byte("second")), failed} {
+		err := store.Complete(t.Context(), lease, second)
+		if settled, ok := errors.AsType[*persistence.SettledError](err); !ok || string(settled.Record.Result) != "first" {
+			t.Errorf("want to be told of the first, got %v", err)
 		}
 	}
 	if got, err := store.Acquire(t.Context(), claim("duplicate")); err != nil || string(got.Result) != "first" {

@@ -1,6 +1,7 @@
 -- Adds a step to the record of an owner, where one is given; one that is there stays.
 -- Renews the lease, where that is asked for; nothing is ever moved back. Returns 1 if all
--- is done, and 0 if the record is not the owner's any more.
+-- is done, all fields if the step is there with another output or the owner has finished the
+-- record, and 0 if it is not the owner's any more.
 --
 --   ARGV[1]     the owner
 --   ARGV[2..4]  until when the lease is to last in epoch milliseconds, when the record may
@@ -15,11 +16,15 @@ local function answer(verdict)
 	return verdict
 end
 local there = redis.call('HMGET', key, 'owner', 'status', 'lease_until', 'expire_at')
-if there[1] ~= ARGV[1] or there[2] ~= 'PROCESSING' then
+if there[1] ~= ARGV[1] then
+	return answer(0)
+elseif there[2] == 'COMPLETED' or there[2] == 'FAILED' then
+	return answer(redis.call('HGETALL', key))
+elseif there[2] ~= 'PROCESSING' then
 	return answer(0)
 end
-if ARGV[5] then
-	redis.call('HSETNX', key, ARGV[5], ARGV[6])
+if ARGV[5] and redis.call('HSETNX', key, ARGV[5], ARGV[6]) == 0 and redis.call('HGET', key, ARGV[5]) ~= ARGV[6] then
+	return redis.call('HGETALL', key)
 end
 if ARGV[2] ~= '' then
 	if there[3] and tonumber(there[3]) < tonumber(ARGV[2]) then

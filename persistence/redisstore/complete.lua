@@ -1,5 +1,5 @@
--- Finishes the record of an owner. Returns 1 if it is finished, now or before, and 0
--- if it is not the owner's any more.
+-- Finishes the record of an owner. Returns 1 if it does, all fields if the owner has finished
+-- it before, and 0 if it is not the owner's any more.
 --
 --   ARGV[1]    the owner
 --   ARGV[2]    when the server may remove the record, in epoch milliseconds; empty for never
@@ -15,7 +15,7 @@ local there = redis.call('HMGET', key, 'owner', 'status')
 if there[1] ~= ARGV[1] then
 	return answer(0)
 elseif there[2] == 'COMPLETED' or there[2] == 'FAILED' then
-	return answer(1)
+	return answer(redis.call('HGETALL', key))
 elseif there[2] ~= 'PROCESSING' then
 	return answer(0)
 end

@@ -1,5 +1,6 @@
 -- Gives the record of an owner up, and keeps it where it has steps. Returns 1 if it is
--- given up, now or before, and 0 if it is finished or not the owner's any more.
+-- given up, now or before, all fields if the owner has finished it, and 0 if it is not the
+-- owner's any more.
 --
 --   ARGV[1]    the owner
 local key = KEYS[1]
@@ -18,7 +19,7 @@ if there[1] ~= ARGV[1] then
 elseif there[2] == 'PARTIAL_SUCCESS' then
 	return answer(1)
 elseif there[2] ~= 'PROCESSING' then
-	return answer(0)
+	return answer(redis.call('HGETALL', key))
 end
 for _, name in ipairs(redis.call('HKEYS', key)) do
 	if string.sub(name, 1, 5) == 'step:' then

@@ -97,15 +97,7 @@ func (s *Store) acquire(ctx context.Context, how string, seen fields, r persiste
 		seen[fieldStatus], seen[fieldOwner], seen[fieldLeaseUntil], seen[fieldExpireAt], seen[fieldFingerprint],
 		sweep(r.ExpiresAt, s.config.Grace),
 	}
-	answer, err := s.run(ctx, acquire, r.Key, append(args, encode(r)...)...).StringSlice()
-	if err != nil {
-		return nil, err
-	}
-	there := make(fields, len(answer)/2)
-	for i := 0; i+1 < len(answer); i += 2 {
-		there[answer[i]] = answer[i+1]
-	}
-	return there, nil
+	return fieldsOf(s.run(ctx, acquire, r.Key, append(args, encode(r)...)...).Result())
 }
 
 // Complete implements [persistence.Store].
@@ -117,7 +109,11 @@ func (s *Store) Complete(ctx context.Context, l persistence.Lease, o persistence
 		return persistence.ErrTooLarge
 	}
 	args := []any{l.Owner, s.sweepOutcome(o)}
-	return s.asOwner(ctx, "complete", complete, l.Key, append(args, encodeOutcome(o)...)...)
+	err := s.asOwner(ctx, "complete", complete, l.Key, append(args, encodeOutcome(o)...)...)
+	if settled, ok := errors.AsType[*persistence.SettledError](err); ok && o.Recorded(settled.Record) {
+		return nil
+	}
+	return err
 }
 
 // sweepOutcome is when the server may remove a finished record; empty for never.
@@ -183,16 +179,41 @@ func (s *Store) Read(ctx context.Context, key string) (persistence.Record, bool,
 	return record, err == nil, fault("read", err)
 }
 
-// asOwner runs a script that asks for the owner of a record.
+// asOwner runs a script that asks for the owner of a record. Fields in its answer are those
+// of a record that the owner has settled otherwise.
 func (s *Store) asOwner(ctx context.Context, op string, sc script, key string, args ...any) error {
-	answer, err := s.run(ctx, sc, key, args...).Int()
-	if err != nil {
+	answer, err := s.run(ctx, sc, key, args...).Result()
+	switch verdict := answer.(type) {
+	case int64:
+		if err == nil && verdict != kept {
+			return persistence.ErrLeaseLost
+		}
 		return fault(op, err)
+	default:
+		there, err := fieldsOf(answer, err)
+		if err != nil {
+			return fault(op, err)
+		}
+		record, err := decode(key, there)
+		if err != nil {
+			return fault(op, err)
+		}
+		return &persistence.SettledError{Record: record}
 	}
-	if answer != kept {
-		return persistence.ErrLeaseLost
+}
+
+// fieldsOf reads an answer with all fields of a record: a list, or a map in RESP3.
+func fieldsOf(answer any, err error) (fields, error) {
+	if err != nil {
+		return nil, err
 	}
-	return nil
+	cmd := redis.NewCmdResult(answer, nil)
+	list, err := cmd.StringSlice()
+	there := make(fields, len(list)/2)
+	for i := 0; i+1 < len(list); i += 2 {
+		there[list[i]] = list[i+1]
+	}
+	return there, err
 }
 
 // run runs a script on the record of a key. Scripts recognise what they have done before, so

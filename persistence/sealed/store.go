@@ -69,7 +69,47 @@ func (s *Store) giveUp(ctx context.Context, r persistence.Record) {
 
 // Release implements [persistence.Store].
 func (s *Store) Release(ctx context.Context, l persistence.Lease) error {
-	return s.Front.Release(ctx, s.lease(l))
+	return s.settled(ctx, "release", s.Front.Release(ctx, s.lease(l)))
+}
+
+// settled opens the record in a [persistence.SettledError]. Other errors stay as they are.
+func (s *Store) settled(ctx context.Context, op string, err error) error {
+	settled, ok := errors.AsType[*persistence.SettledError](err)
+	if !ok {
+		return err
+	}
+	record, err := s.record(ctx, op, settled.Record)
+	if err != nil {
+		return err
+	}
+	return &persistence.SettledError{Record: record}
+}
+
+// completed tells what the answer to a completion means. The same result has another
+// ciphertext each time, so whether it is there shows when it is opened.
+func (s *Store) completed(ctx context.Context, o persistence.Outcome, err error) error {
+	err = s.settled(ctx, "complete", err)
+	if settled, ok := errors.AsType[*persistence.SettledError](err); ok && o.Recorded(settled.Record) {
+		return nil
+	}
+	return err
+}
+
+// checkpointed is completed for a step. What the store behind took for another output it has
+// not renewed the lease with.
+func (s *Store) checkpointed(ctx context.Context, l persistence.Lease, step string, output []byte, err error) error {
+	err = s.settled(ctx, "checkpoint", err)
+	settled, ok := errors.AsType[*persistence.SettledError](err)
+	if !ok || settled.Record.Status.Finished() {
+		return err
+	}
+	if there, done := settled.Record.Steps[step]; !done || !bytes.Equal(there, output) {
+		return err
+	}
+	if l.Until.IsZero() {
+		return nil
+	}
+	return s.Renew(ctx, l)
 }
 
 // Read implements [persistence.Reader].
@@ -97,7 +137,7 @@ func (s *Store) Complete(ctx context.Context, l persistence.Lease, o persistence
 	if err != nil {
 		return err
 	}
-	return s.Front.Complete(ctx, s.lease(l), sealed)
+	return s.completed(ctx, o, s.Front.Complete(ctx, s.lease(l), sealed))
 }
 
 // CompleteWith implements [persistence.Transactor].
@@ -106,7 +146,7 @@ func (s *Store) CompleteWith(ctx context.Context, l persistence.Lease, o persist
 	if err != nil {
 		return err
 	}
-	return s.Front.CompleteWith(ctx, s.lease(l), sealed, writes)
+	return s.completed(ctx, o, s.Front.CompleteWith(ctx, s.lease(l), sealed, writes))
 }
 
 // CompleteAtOnce implements [persistence.Transactor].
@@ -133,7 +173,7 @@ func (s *Store) Checkpoint(ctx context.Context, l persistence.Lease, step string
 	if err != nil {
 		return err
 	}
-	return s.Front.Checkpoint(ctx, s.lease(l), step, sealed)
+	return s.checkpointed(ctx, l, step, output, s.Front.Checkpoint(ctx, s.lease(l), step, sealed))
 }
 
 // CheckpointWith implements [persistence.Transactor].
@@ -142,7 +182,7 @@ func (s *Store) CheckpointWith(ctx context.Context, l persistence.Lease, step st
 	if err != nil {
 		return err
 	}
-	return s.Front.CheckpointWith(ctx, s.lease(l), step, sealed, writes)
+	return s.checkpointed(ctx, l, step, output, s.Front.CheckpointWith(ctx, s.lease(l), step, sealed, writes))
 }
 
 // Renew implements [persistence.Renewer].

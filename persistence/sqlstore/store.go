@@ -1,6 +1,7 @@
 package sqlstore
 
 import (
+	"bytes"
 	"context"
 	"database/sql"
 	"encoding/json"
@@ -91,7 +92,10 @@ func (s *Store) completeWith(ctx context.Context, l persistence.Lease, o persist
 	case err != nil:
 		return fault("complete", err)
 	case found && record.Owner == l.Owner && record.Status.Finished():
-		return nil
+		if o.Recorded(record) {
+			return nil
+		}
+		return &persistence.SettledError{Record: record}
 	default:
 		return persistence.ErrLeaseLost
 	}
@@ -119,8 +123,10 @@ func (s *Store) Release(ctx context.Context, l persistence.Lease) error {
 			return fault("release", err)
 		case !found:
 			return nil
-		case record.Owner != l.Owner || record.Status.Finished():
+		case record.Owner != l.Owner:
 			return persistence.ErrLeaseLost
+		case record.Status.Finished():
+			return &persistence.SettledError{Record: record}
 		case record.Status == persistence.StatusPartial:
 			return nil
 		}
@@ -154,13 +160,19 @@ func (s *Store) checkpointWith(ctx context.Context, l persistence.Lease, name st
 		return fault("checkpoint", err)
 	}
 	record, found, err := s.look(ctx, l.Key)
-	if err != nil {
+	there, done := record.Steps[name]
+	switch {
+	case err != nil:
 		return fault("checkpoint", err)
-	}
-	if _, done := record.Steps[name]; found && done && record.Owner == l.Owner && record.Status == persistence.StatusProcessing {
+	case !found || record.Owner != l.Owner:
+		return persistence.ErrLeaseLost
+	case record.Status.Finished(), done && !bytes.Equal(there, output):
+		return &persistence.SettledError{Record: record}
+	case done && record.Status == persistence.StatusProcessing:
 		return s.renew(ctx, "checkpoint", l)
+	default:
+		return persistence.ErrLeaseLost
 	}
-	return persistence.ErrLeaseLost
 }
 
 // Renew implements [persistence.Renewer].

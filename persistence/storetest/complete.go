@@ -29,7 +29,7 @@ func completeRules() []Rule {
 				s.gets(s.claim("second", start), done)
 			}),
 		rule("complete/first-outcome", NeedsNothing,
-			"Of two outcomes that one owner reports, the first stays; the second is no error.",
+			"Of two outcomes that one owner reports, the first stays; the second is told what is there by a SettledError, which matches ErrLeaseLost.",
 			func(s *stage) {
 				for name, second := range map[string]persistence.Outcome{
 					"another result": success("paid twice"),
@@ -39,7 +39,7 @@ func completeRules() []Rule {
 					s.scene("then "+name, func(s *stage) {
 						first := s.acquires("first", start)
 						done := s.completes(first, success("paid"))
-						s.completes(first, second)
+						s.settled("complete again", s.store.Complete(s.ctx, first.Lease(), second), done)
 						s.gets(s.claim("second", start), done)
 					})
 				}

@@ -20,13 +20,14 @@
 //
 // The others are one conditional write each. Their condition is the owner:
 //
-//	Complete    PROCESSING and mine → Outcome.Of; finished and mine → done already
+//	Complete    PROCESSING and mine → Outcome.Of; finished and mine → Outcome.Recorded
 //	Release     mine and not finished → absent, or PARTIAL_SUCCESS with its steps
 //	Checkpoint  PROCESSING and mine → one step more; a step that is there stays
 //	Renew       PROCESSING and mine → Lease.Renewed
 //
 // For anyone else the answer is [persistence.ErrLeaseLost]; only Release of a record
-// that is gone is done.
+// that is gone is done. An owner who has settled its record before, and otherwise than it
+// wants to now, is told what is there by a [*persistence.SettledError].
 //
 // What goes wrong most often:
 //

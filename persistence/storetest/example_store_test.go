@@ -62,6 +62,8 @@ func (s kvStore) Complete(ctx context.Context, l persistence.Lease, o persistenc
 		switch {
 		case found == nil || found.Owner != l.Owner || found.Status == persistence.StatusPartial:
 			return nil, persistence.ErrLeaseLost
+		case found.Status.Finished() && !o.Recorded(*found):
+			return nil, &persistence.SettledError{Record: *found}
 		case found.Status.Finished():
 			return found, nil
 		}
@@ -81,8 +83,10 @@ func (s kvStore) Release(ctx context.Context, l persistence.Lease) error {
 		switch {
 		case found == nil:
 			return nil, nil
-		case found.Owner != l.Owner || found.Status.Finished():
+		case found.Owner != l.Owner:
 			return nil, persistence.ErrLeaseLost
+		case found.Status.Finished():
+			return nil, &persistence.SettledError{Record: *found}
 		case len(found.Steps) == 0:
 			return nil, nil
 		}
@@ -98,9 +102,15 @@ func (s kvStore) Checkpoint(ctx context.Context, l persistence.Lease, step strin
 	if err := l.Check(); err != nil {
 		return err
 	}
+	if step == "" {
+		return fmt.Errorf("%w: a step without a name", persistence.ErrInvalid)
+	}
 	_, err := s.change(ctx, "checkpoint", l.Key, func(found *persistence.Record) (*persistence.Record, error) {
-		if found == nil || found.Owner != l.Owner || found.Status != persistence.StatusProcessing {
+		if found == nil || found.Owner != l.Owner || found.Status == persistence.StatusPartial {
 			return nil, persistence.ErrLeaseLost
+		}
+		if there, done := found.Steps[step]; found.Status.Finished() || done && !bytes.Equal(there, output) {
+			return nil, &persistence.SettledError{Record: *found}
 		}
 		longer := l.Renewed(*found)
 		longer.Steps = map[string][]byte{step: output}

@@ -32,13 +32,13 @@ func releaseRules() []Rule {
 				s.sees(start, first)
 			}),
 		rule("release/finished", NeedsNothing,
-			"A finished record can't be released, by its owner or by a stranger: ErrLeaseLost, and it is unchanged.",
+			"A finished record can't be released: its owner is told what is there by a SettledError, a stranger gets ErrLeaseLost, and it is unchanged.",
 			func(s *stage) {
 				for name, o := range map[string]persistence.Outcome{"completed": success("paid"), "failed": failure("declined")} {
 					s.scene(name, func(s *stage) {
 						first := s.acquires("first", start)
 						done := s.completes(first, o)
-						s.lost("release by the owner", s.store.Release(s.ctx, first.Lease()))
+						s.settled("release by the owner", s.store.Release(s.ctx, first.Lease()), done)
 						s.lost("release by a stranger", s.store.Release(s.ctx, s.strangersLease()))
 						s.gets(s.claim("second", start), done)
 					})

@@ -358,7 +358,8 @@ var misjudged = []sabotage{
 		"the answer lacks the fingerprint",
 		[]string{
 			"acquire/fresh", "time/units", "lease/outlives-expiry", "take-over/record", "take-over/fingerprint",
-			"mismatch/answer", "renew/expiry-follows", "renew/endless",
+			"mismatch/answer", "renew/expiry-follows", "renew/endless", "complete/first-outcome", "release/finished",
+			"step/again", "step/not-running",
 		},
 		func(f *flawed) {
 			f.misquote = func(r *record) {

@@ -417,7 +417,7 @@ var misowned = []sabotage{
 	},
 	{
 		"steps without output are dropped",
-		[]string{"step/bytes"},
+		[]string{"step/bytes", "step/again", "step/invalid"},
 		func(f *flawed) {
 			f.checkpoint = func(ctx context.Context, l lease, step string, output []byte) error {
 				if len(output) == 0 {

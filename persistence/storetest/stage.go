@@ -208,6 +208,19 @@ func (s *stage) refused(what string, got, want error) {
 // lost demands ErrLeaseLost.
 func (s *stage) lost(what string, err error) { s.refused(what, err, persistence.ErrLeaseLost) }
 
+// settled demands a SettledError with the record that is there.
+func (s *stage) settled(what string, err error, want persistence.Record) {
+	settled, ok := errors.AsType[*persistence.SettledError](err)
+	switch {
+	case !ok:
+		s.fail("%s: want a persistence.SettledError, got: %w", what, orNone(err))
+	case errors.Is(err, persistence.ErrLeaseLost) != want.Status.Finished():
+		s.fail("%s: the record is %s, and the error matches ErrLeaseLost or does not: %w", what, want.Status, err)
+	case differences(want, settled.Record) != "":
+		s.fail("%s: the error shows another record:\n%s", what, differences(want, settled.Record))
+	}
+}
+
 var errNone = errors.New("no error")
 
 func orNone(err error) error {

@@ -13,13 +13,15 @@ func stepRules() []Rule {
 				s.sees(start, with(with(first, "reserve", "box 7"), "charge", "12.50"))
 			}),
 		rule("step/again", NeedsCheckpointer,
-			"A checkpoint that is repeated is done, with a nil error; the output that came first stays.",
+			"A checkpoint that is repeated is done, with a nil error. The output that came first stays, and who has another is told so by a SettledError.",
 			func(s *stage) {
 				first := s.acquires("first", start)
 				s.ok("checkpoint", s.checkpoint(first.Lease(), "reserve", []byte("box 7")))
 				s.ok("the same again", s.checkpoint(first.Lease(), "reserve", []byte("box 7")))
-				s.ok("another output", s.checkpoint(first.Lease(), "reserve", []byte("box 8")))
-				s.sees(start, with(first, "reserve", "box 7"))
+				first = with(first, "reserve", "box 7")
+				s.settled("another output", s.checkpoint(first.Lease(), "reserve", []byte("box 8")), first)
+				s.settled("no output", s.checkpoint(first.Lease(), "reserve", nil), first)
+				s.sees(start, first)
 			}),
 		rule("step/owner-only", NeedsCheckpointer,
 			"Nobody but the owner can checkpoint: ErrLeaseLost, and the record is unchanged.",
@@ -38,12 +40,12 @@ func stepRules() []Rule {
 				s.isVacant(start)
 			}),
 		rule("step/not-running", NeedsCheckpointer,
-			"A record that is finished or given up takes no more steps, not even from its owner: ErrLeaseLost, and it is unchanged.",
+			"A record that is finished or given up takes no more steps, not even from its owner: ErrLeaseLost, with a SettledError if it is finished, and it is unchanged.",
 			func(s *stage) {
 				s.scene("finished", func(s *stage) {
 					first := s.acquires("first", start)
 					done := s.completes(first, success("paid"))
-					s.lost("checkpoint", s.checkpoint(first.Lease(), "reserve", []byte("box 0")))
+					s.settled("checkpoint", s.checkpoint(first.Lease(), "reserve", []byte("box 0")), done)
 					s.sees(start, done)
 				})
 				s.scene("given up", func(s *stage) {
@@ -54,11 +56,12 @@ func stepRules() []Rule {
 				})
 			}),
 		rule("step/invalid", NeedsCheckpointer,
-			"A checkpoint with a lease that Lease.Check refuses is refused with ErrInvalid, and nothing is written.",
+			"A checkpoint with a lease that Lease.Check refuses, or of a step without a name, is refused with ErrInvalid, and nothing is written.",
 			func(s *stage) {
 				first := s.acquires("first", start)
 				s.refused("checkpoint without a key", s.checkpoint(persistence.Lease{Owner: first.Owner}, "reserve", nil), persistence.ErrInvalid)
 				s.refused("checkpoint without an owner", s.checkpoint(persistence.Lease{Key: s.key}, "reserve", nil), persistence.ErrInvalid)
+				s.refused("checkpoint without a name", s.checkpoint(first.Lease(), "", nil), persistence.ErrInvalid)
 				s.sees(start, first)
 			}),
 		rule("step/bytes", NeedsCheckpointer,
