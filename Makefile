@@ -55,9 +55,9 @@ test-independent: ## the same against dynoxide, an independent emulator that car
 	.ci/test-dynamodb-local dynoxide
 
 .PHONY: test-powertools
-test-powertools: ## keys, items and replays beside the real Powertools packages of npm and PyPI, which it installs (needs Node 20 with npm, and Python 3.10 with venv)
+test-powertools: ## keys, expressions, items and replays beside the real Powertools packages of npm and PyPI, which it installs (needs Node 20 with npm, and Python 3.10 with venv)
 	sh idempotent/powertools/live/setup.sh $(CACHE)/powertools
-	POWERTOOLS_LIVE=$(CACHE)/powertools go test ./idempotent/powertools -count=1 -run Live
+	POWERTOOLS_LIVE=$(CACHE)/powertools go test ./idempotent/powertools -count=1 -timeout=30m -run Live
 
 .PHONY: explore
 explore: ## every interleaving of up to three callers and their faults (about a minute; EXTENT=deep has an hour)

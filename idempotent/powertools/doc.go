@@ -23,9 +23,21 @@
 // accepts; what it can't have exactly, it refuses. At construction that is an
 // [*OptionError]; for a payload it is an error that matches [ErrInexact], and the
 // function does not run. Nothing is approximated, because a key that differs protects
-// from nothing.
+// from nothing. The same errors bound what an expression may cost. A result that would
+// come back as another value is left out of the record, and duplicates are told so.
 //
 // Use [idempotent.Guard.Handler], which sees the event as Lambda delivers it.
+//
+// # Why there is another JMESPath
+//
+// One parser and interpreter serve both languages here. They are not those of this
+// module's own expressions (package idempotency), and joining them would be no simpler:
+// those take their grammar from go-jmespath, decide before the first event which places
+// of the payload are read and whether the key is stable, and decode only these, exactly.
+// Here nearly the opposite is wanted: whatever the peer does, down to what it accepts
+// besides the grammar, on whole values of its language, with the order of members,
+// undefined, lists that sort() changes and floats that overflow. Shared would be the
+// names of the nodes; at stake would be the stored keys of both.
 //
 // # What sharing does not protect from
 //

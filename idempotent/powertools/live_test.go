@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 
@@ -27,6 +28,7 @@ type peerProcess struct {
 	in      io.Writer
 	out     *bufio.Reader
 	version string
+	parts   []string // other versions
 }
 
 // command is one call of a function that the real package guards.
@@ -44,7 +46,9 @@ type command struct {
 	Fail         bool          `json:"fail,omitempty"`
 	Endpoint     string        `json:"endpoint,omitempty"` // none: what is written is answered
 	Table        *commandTable `json:"table,omitempty"`
-	Lower        bool          `json:"lower,omitempty"` // the lower-case forms of all characters, instead of a call
+	Lower        bool          `json:"lower,omitempty"`       // the lower-case forms of all characters, instead of a call
+	Expressions  []string      `json:"expressions,omitempty"` // what is hashed of Events by each as an EventKey, instead of a call
+	Events       []string      `json:"events,omitempty"`
 }
 
 type commandTable struct {
@@ -55,15 +59,17 @@ type commandTable struct {
 
 // answer is what came of a call.
 type answer struct {
-	Calls   int               `json:"calls,omitempty"` // of the function
-	Result  string            `json:"result,omitempty"`
-	Error   string            `json:"error,omitempty"`
-	Running bool              `json:"running,omitempty"` // it is in the function, and waits
-	Put     string            `json:"put,omitempty"`
-	Updated string            `json:"updated,omitempty"`
-	Hash    string            `json:"hash,omitempty"`
-	Lower   map[string]string `json:"lower,omitempty"`
-	Version string            `json:"version,omitempty"` // once, before all answers
+	Calls    int               `json:"calls,omitempty"` // of the function
+	Result   string            `json:"result,omitempty"`
+	Error    string            `json:"error,omitempty"`
+	Running  bool              `json:"running,omitempty"` // it is in the function, and waits
+	Put      string            `json:"put,omitempty"`
+	Updated  string            `json:"updated,omitempty"`
+	Hash     string            `json:"hash,omitempty"`
+	Lower    map[string]string `json:"lower,omitempty"`
+	Version  string            `json:"version,omitempty"`  // once, before all answers
+	Parts    []string          `json:"parts,omitempty"`    // other versions
+	Outcomes [][]string        `json:"outcomes,omitempty"` // nil for an expression that does not compile
 }
 
 type language struct {
@@ -71,7 +77,13 @@ type language struct {
 	new     func(powertools.Options) (*powertools.Peer, error)
 	options powertools.Options
 	command func(dir string) *exec.Cmd
+	python  string // the directory of other packages, inside of that of the real ones
 }
+
+// oldestPython has the oldest jmespath.py that is known.
+var oldestPython = language{name: "Python", new: powertools.Python, options: languages[0].options, command: languages[0].command, python: "oldest"}
+
+func (l language) nameOfRun() string { return strings.TrimSuffix(l.name+" "+l.python, " ") }
 
 var languages = []language{
 	{
@@ -97,6 +109,9 @@ func (l language) start(t *testing.T) peerProcess {
 	}
 	process := l.command(dir)
 	process.Stderr = os.Stderr
+	if l.python != "" {
+		process.Env = append(os.Environ(), "PYTHONPATH="+filepath.Join(dir, l.python))
+	}
 	in, err := process.StdinPipe()
 	if err != nil {
 		t.Fatal(err)
@@ -115,8 +130,9 @@ func (l language) start(t *testing.T) peerProcess {
 		}
 	})
 	p := peerProcess{t: t, in: in, out: bufio.NewReaderSize(out, 1<<20)}
-	p.version = p.answer().Version
-	t.Logf("the real %s package %s", l.name, p.version)
+	first := p.answer()
+	p.version, p.parts = first.Version, first.Parts
+	t.Logf("the real %s package %s, %v", l.name, p.version, p.parts)
 	return p
 }
 

@@ -7,25 +7,20 @@ import (
 	"math/big"
 	"slices"
 	"strconv"
-	"strings"
-	"unicode/utf8"
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
 	"github.com/ikkai-go/idempotency/idempotent/powertools/internal/value"
 )
 
-// maxSafe is JavaScript's Number.MAX_SAFE_INTEGER.
-const maxSafe = 1<<53 - 1
-
-// minNumber is the smallest positive number that DynamoDB takes (its developer guide,
-// "Supported data types").
-const minNumber = 1e-130
-
-// marshall is what the AWS SDK for JavaScript makes of the value of a JSON text.
+// marshall is what the AWS SDK for JavaScript makes of the value of a JSON text. The
+// error says why it is not the value that is read back.
 func marshall(result []byte) (types.AttributeValue, error) {
+	if err := checkResult(result); err != nil {
+		return nil, err
+	}
 	v, err := value.Parse(string(result), value.JavaScript)
-	if err != nil || !utf8.Valid(result) {
+	if err != nil {
 		return nil, errNotJSON
 	}
 	return attribute(v)
@@ -38,15 +33,9 @@ func attribute(v value.Value) (types.AttributeValue, error) {
 	case bool:
 		return &types.AttributeValueMemberBOOL{Value: v}, nil
 	case float64:
-		switch size := math.Abs(v); {
-		case size > maxSafe:
-			return nil, errors.New("it has a number beyond JavaScript's safe integers")
-		case size < minNumber && v != 0:
-			return nil, errors.New("it has a number too small for DynamoDB")
-		}
 		return &types.AttributeValueMemberN{Value: value.NumberText(v)}, nil
 	case string:
-		return &types.AttributeValueMemberS{Value: replaceSurrogates(v)}, nil
+		return &types.AttributeValueMemberS{Value: v}, nil
 	case *value.Array:
 		list := make([]types.AttributeValue, len(v.Items))
 		for i, item := range v.Items {
@@ -81,20 +70,15 @@ func attributes(o *value.Object) (types.AttributeValue, error) {
 		}
 		member, _ := o.Get(name)
 		var err error
-		if m[replaceSurrogates(name)], err = attribute(member); err != nil {
+		if m[name], err = attribute(member); err != nil {
 			return nil, err
 		}
 	}
 	return &types.AttributeValueMemberM{Value: m}, nil
 }
 
-// replaceSurrogates replaces lone surrogates, as encoding to UTF-8 does in JavaScript.
-func replaceSurrogates(s string) string {
-	if !strings.Contains(s, "\xed") {
-		return s
-	}
-	return string(value.Runes(s)) // the conversion replaces them
-}
+// maxItem is how large DynamoDB's items can be, in bytes.
+const maxItem = 400 << 10
 
 // unmarshall returns the JSON text of what the AWS SDK for JavaScript reads. A record
 // without a result is that of a function that has returned nothing, for which Lambda
@@ -107,7 +91,7 @@ func unmarshall(v types.AttributeValue) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	text, _, err := value.Stringify(native)
+	text, _, err := value.Stringify(native, value.NewBudget(maxItem))
 	return []byte(text), err
 }
 

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 	"unicode"
+	"unicode/utf8"
 
 	"github.com/ikkai-go/idempotency/idempotent/powertools/internal/jmespath"
 	"github.com/ikkai-go/idempotency/idempotent/powertools/internal/value"
@@ -122,6 +123,29 @@ func (r *reader) prefix() string {
 	}
 	return r.FunctionName
 }
+
+// checkKey tells whether keys with a prefix can be stored as they are.
+func (r *reader) checkKey(prefix string, digest int) {
+	field, most := "FunctionName", maxPartitionKey
+	if r.KeyPrefix != "" {
+		field = "KeyPrefix"
+	}
+	if r.Table.Attributes.SortKey != "" {
+		most = maxSortKey
+	}
+	switch {
+	case !utf8.ValidString(prefix):
+		r.fault(field, "is not UTF-8, or Function is not: the keys begin with them")
+	case len(prefix)+len("#")+digest > most:
+		r.fault(field, "makes keys longer than %d bytes, which DynamoDB does not take", most)
+	}
+}
+
+// The longest keys that DynamoDB takes, in bytes (its developer guide, "Quotas").
+const (
+	maxPartitionKey = 2048
+	maxSortKey      = 1024
+)
 
 func (r *reader) expression(field, text string) *jmespath.Expression {
 	if text == "" {

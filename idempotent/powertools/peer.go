@@ -34,9 +34,9 @@ type dialect interface {
 	language() value.Language
 	// keyed returns what is hashed for the key. The error says that there is no key,
 	// or that the peer fails.
-	keyed(p *Peer, event value.Value) (string, error)
+	keyed(p *Peer, e event) (string, error)
 	// text returns what is hashed of a value.
-	text(v value.Value) (string, error)
+	text(v value.Value, b *value.Budget) (string, error)
 	// expiry rounds to a whole second.
 	expiry(t time.Time) time.Time
 }
@@ -53,6 +53,9 @@ func (r *reader) peer(d dialect, hashes map[string]func(string) []byte, encodeDi
 		expiresAfter: r.expiry(),
 		table:        r.table(format),
 		dialect:      d,
+	}
+	if p.digest.new != nil {
+		r.checkKey(p.prefix, len(p.digest.of("")))
 	}
 	if err := errors.Join(r.faults...); err != nil {
 		return nil, err
@@ -90,43 +93,39 @@ func (p *Peer) Config(c idempotent.Config) idempotent.Config {
 // IdempotencyKeyError; [ErrInexact]; and [idempotency.ErrPayload], where the peer
 // fails before it runs.
 func (p *Peer) Identify(payload []byte) (key, fingerprint string, err error) {
-	event, err := p.parse(payload)
+	e, err := p.parse(payload)
 	if err != nil {
 		return "", "", err
 	}
-	keyed, err := p.dialect.keyed(p, event)
+	key, fingerprint, err = p.identify(e)
+	if err != nil || !p.sorts {
+		return key, fingerprint, err
+	}
+	// The peer evaluates both once more for the result, on the event as it is by then.
+	if again, validation, err := p.identify(e); err == nil && (again != key || validation != fingerprint) {
+		return "", "", fault("key", value.Inexact("sort() sorts the list in the event itself, so that the result gets another key than the record in progress"))
+	}
+	return key, fingerprint, nil
+}
+
+func (p *Peer) identify(e event) (key, fingerprint string, err error) {
+	keyed, err := p.dialect.keyed(p, e)
 	if err != nil {
 		return "", "", fault("key", err)
 	}
-	if p.validation != nil {
-		// The same event, as the evaluation of the key has left it.
-		selected, err := p.validation.Search(event)
-		if err != nil {
-			return "", "", fault("validation", err)
-		}
-		text, err := p.dialect.text(selected)
-		if err != nil {
-			return "", "", fault("validation", err)
-		}
-		fingerprint = p.digest.of(text)
+	if p.validation == nil {
+		return p.key(keyed), "", nil
 	}
-	if err := p.checkUnchanged(event, keyed); err != nil {
-		return "", "", fault("key", err)
+	// The same event, as the evaluation of the key has left it.
+	selected, err := p.validation.Search(e.value, e.budget())
+	if err != nil {
+		return "", "", fault("validation", err)
 	}
-	return p.key(keyed), fingerprint, nil
-}
-
-// checkUnchanged returns an error if the peer, which evaluates the key once more for
-// the result, would then find another one.
-func (p *Peer) checkUnchanged(event value.Value, keyed string) error {
-	if !p.sorts {
-		return nil
+	text, err := p.dialect.text(selected, e.budget())
+	if err != nil {
+		return "", "", fault("validation", err)
 	}
-	again, err := p.dialect.keyed(p, event)
-	if err == nil && again != keyed {
-		err = value.Inexact("sort() sorts the list in the event itself, so that the result gets another key than the record in progress")
-	}
-	return err
+	return p.key(keyed), p.digest.of(text), nil
 }
 
 // Key implements [idempotent.Dialect]: the id of a record whose EventKey has selected
@@ -142,7 +141,7 @@ func (p *Peer) Key(selected string) (string, error) {
 	if !utf8.ValidString(selected) {
 		return "", fmt.Errorf("powertools: %w: the key is not UTF-8", idempotency.ErrPayload)
 	}
-	text, err := p.dialect.text(selected)
+	text, err := p.dialect.text(selected, value.NewBudget(len(selected)))
 	if err != nil {
 		return "", fault("key", err)
 	}
@@ -152,11 +151,11 @@ func (p *Peer) Key(selected string) (string, error) {
 // HashInput returns the text that is hashed for the key of an event, to compare it
 // with what the peer hashes. The errors are those of [Peer.Identify].
 func (p *Peer) HashInput(payload []byte) (string, error) {
-	event, err := p.parse(payload)
+	e, err := p.parse(payload)
 	if err != nil {
 		return "", err
 	}
-	text, err := p.dialect.keyed(p, event)
+	text, err := p.dialect.keyed(p, e)
 	if err != nil {
 		return "", fault("key", err)
 	}
@@ -166,25 +165,33 @@ func (p *Peer) HashInput(payload []byte) (string, error) {
 // Expiry implements [idempotent.Dialect].
 func (p *Peer) Expiry(until time.Time) time.Time { return p.dialect.expiry(until) }
 
-func (p *Peer) parse(payload []byte) (value.Value, error) {
+// event is a payload as the peer holds it.
+type event struct {
+	value value.Value
+	size  int // bytes of the payload
+}
+
+func (e event) budget() *value.Budget { return value.NewBudget(e.size) }
+
+func (p *Peer) parse(payload []byte) (event, error) {
 	if !utf8.Valid(payload) {
-		return nil, fmt.Errorf("powertools: %w: the event is not UTF-8", idempotency.ErrPayload)
+		return event{}, fmt.Errorf("powertools: %w: the event is not UTF-8", idempotency.ErrPayload)
 	}
-	event, err := value.Parse(string(payload), p.dialect.language())
+	v, err := value.Parse(string(payload), p.dialect.language())
 	if err != nil {
-		return nil, fault("event", err)
+		return event{}, fault("event", err)
 	}
-	return event, nil
+	return event{v, len(payload)}, nil
 }
 
 func (p *Peer) key(text string) string { return p.prefix + "#" + p.digest.of(text) }
 
 // search evaluates the EventKey.
-func (p *Peer) search(event value.Value) (value.Value, error) {
+func (p *Peer) search(e event) (value.Value, error) {
 	if p.eventKey == nil {
-		return event, nil
+		return e.value, nil
 	}
-	return p.eventKey.Search(event)
+	return p.eventKey.Search(e.value, e.budget())
 }
 
 // errNoKey says that the peer finds no key.

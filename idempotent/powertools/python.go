@@ -22,7 +22,9 @@ import (
 // each an [*OptionError].
 //
 // Results are JSON text in the attribute "data", kept as they are. Python replays
-// None for those that it takes for false: null, false, 0, "", [] and {}.
+// None for those that it takes for false: null, false, 0, "", [] and {}. A result that
+// its parser refuses (300 nested levels, integers of more than 4300 digits) is not
+// stored: the call succeeds, and has no replay.
 func Python(o Options) (*Peer, error) {
 	r := reader{Options: o, language: value.Python}
 	d := python{version: r.version(oldestPython, newestPython)}
@@ -47,15 +49,15 @@ type python struct{ version version }
 
 func (python) language() value.Language { return value.Python }
 
-func (d python) keyed(p *Peer, event value.Value) (string, error) {
-	selected, err := p.search(event)
+func (d python) keyed(p *Peer, e event) (string, error) {
+	selected, err := p.search(e)
 	if err != nil {
 		return "", err
 	}
 	if d.missing(selected) {
 		return "", errNoKey
 	}
-	return d.text(selected)
+	return d.text(selected, e.budget())
 }
 
 // missing is is_missing_idempotency_key.
@@ -83,16 +85,22 @@ func (d python) missing(v value.Value) bool {
 	}
 }
 
-func (python) text(v value.Value) (string, error) { return value.Dumps(v, value.Sorted) }
+func (python) text(v value.Value, b *value.Budget) (string, error) {
+	return value.Dumps(v, value.Sorted, b)
+}
 
 // expiry is int(timestamp).
 func (python) expiry(t time.Time) time.Time { return t.Truncate(time.Second) }
 
 var errNotJSON = errors.New("it is not JSON")
 
+// pythonResult keeps the text, if Python reads it too.
 func pythonResult(result []byte) (types.AttributeValue, error) {
 	if !json.Valid(result) || !utf8.Valid(result) {
 		return nil, errNotJSON
+	}
+	if _, err := value.Parse(string(result), value.Python); err != nil {
+		return nil, errors.New("Python does not read it")
 	}
 	return &types.AttributeValueMemberS{Value: string(result)}, nil
 }

@@ -17,8 +17,10 @@ import (
 // Results are DynamoDB values in the attribute "data", as the marshaller of the AWS
 // SDK for JavaScript makes them. So a replay is the same JSON value as the response,
 // but not the same bytes: members come in another order, and numbers in JavaScript's
-// spelling. A result with a number beyond ±(2⁵³-1) can't be stored: the call succeeds,
-// and has no replay.
+// spelling. A result that would be read back as another value, or that DynamoDB
+// refuses, is not stored: the call succeeds, and has no replay. Such are numbers that a
+// double does not hold or that are beyond ±(2⁵³-1), -0, lone surrogates, names of
+// members that are empty or there twice, and more than 31 nested levels.
 func TypeScript(o Options) (*Peer, error) {
 	o.KeyPrefix = trim(o.KeyPrefix)
 	r := reader{Options: o, language: value.JavaScript}
@@ -41,9 +43,9 @@ func (typeScript) language() value.Language { return value.JavaScript }
 // keyed follows shouldSkipIdempotency and getHashedIdempotencyKey. What only
 // isMissingIdempotencyKey takes for missing is hashed all the same, with a warning,
 // unless it is to be refused.
-func (d typeScript) keyed(p *Peer, event value.Value) (string, error) {
+func (d typeScript) keyed(p *Peer, e event) (string, error) {
 	if p.eventKey != nil && !p.raiseOnNoKey {
-		selected, err := p.search(event)
+		selected, err := p.search(e)
 		if err != nil {
 			return "", err
 		}
@@ -51,14 +53,14 @@ func (d typeScript) keyed(p *Peer, event value.Value) (string, error) {
 			return "", errNoKey
 		}
 	}
-	selected, err := p.search(event)
+	selected, err := p.search(e)
 	if err != nil {
 		return "", err
 	}
 	if p.raiseOnNoKey && d.missing(selected) {
 		return "", errNoKey
 	}
-	return d.text(selected)
+	return d.text(selected, e.budget())
 }
 
 // missing is isMissingIdempotencyKey: what JavaScript takes for false, and lists and
@@ -102,12 +104,8 @@ func falsy(v value.Value) bool {
 
 var errUndefined = errors.New("undefined can't be hashed")
 
-func (typeScript) text(v value.Value) (string, error) {
-	sorted, err := value.DeepSort(v)
-	if err != nil {
-		return "", err
-	}
-	text, defined, err := value.Stringify(sorted)
+func (typeScript) text(v value.Value, b *value.Budget) (string, error) {
+	text, defined, err := value.StringifySorted(v, b)
 	if err == nil && !defined {
 		err = errUndefined
 	}

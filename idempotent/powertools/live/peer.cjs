@@ -25,6 +25,35 @@ class Recorder extends BasePersistenceLayer {
   async _deleteRecord() { throw new Error('not kept'); }
 }
 
+// A layer that hashes nothing.
+class Texts extends Recorder {
+  generateHash(data) {
+    if (typeof data !== 'string') throw new TypeError('not hashed');
+    return data;
+  }
+}
+
+// What is hashed for the key of each event: see outcome in expressions_test.go.
+const evaluate = async (expression, events) => {
+  const outcomes = [];
+  for (const event of events) {
+    const store = new Texts();
+    let calls = 0;
+    const handler = makeIdempotent(async () => { calls++; return null; }, { persistenceStore: store, config: new IdempotencyConfig({ eventKeyJmesPath: expression }) });
+    try {
+      await handler(JSON.parse(event), {});
+      const put = store.put?.slice(store.put.indexOf('#') + 1);
+      if (store.put !== store.updated) outcomes.push('~');
+      else outcomes.push(store.put === undefined ? '-' : `=${put}`);
+    } catch (e) {
+      const cause = e.cause ?? e;
+      if (['ParseError', 'LexerError', 'IncompleteExpressionError', 'EmptyExpressionError'].includes(cause.name) || (cause.name === 'SyntaxError' && cause.stack.includes('consumeQuotedIdentifier'))) return null;
+      outcomes.push(calls > 0 ? '~' : '!');
+    }
+  }
+  return outcomes;
+};
+
 const clients = new Map();
 const client = (endpoint) => {
   if (!clients.has(endpoint)) clients.set(endpoint, new DynamoDBClient({ endpoint }));
@@ -87,10 +116,16 @@ const lower = () => {
 
 (async () => {
   const directory = path.join(process.env.POWERTOOLS_LIVE, 'node_modules', '@aws-lambda-powertools', 'idempotency');
-  answer({ version: JSON.parse(readFileSync(path.join(directory, 'package.json'), 'utf8')).version });
+  answer({ version: JSON.parse(readFileSync(path.join(directory, 'package.json'), 'utf8')).version, parts: [`Node.js ${process.version}`] });
   for (let line = await lines.next(); !line.done; line = await lines.next()) {
     const command = JSON.parse(line.value);
     if (command.lower) lower();
+    else if (command.expressions) {
+      process.env.AWS_LAMBDA_FUNCTION_NAME = command.functionName;
+      const outcomes = [];
+      for (const expression of command.expressions) outcomes.push(await evaluate(expression, command.events));
+      answer({ outcomes });
+    }
     else await run(command);
   }
 })();

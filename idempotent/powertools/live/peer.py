@@ -25,6 +25,7 @@ def configure(command):
 os.environ.update(AWS_REGION="eu-central-1", AWS_DEFAULT_REGION="eu-central-1", AWS_ACCESS_KEY_ID="none", AWS_SECRET_ACCESS_KEY="none")
 
 import boto3  # noqa: E402
+import jmespath  # noqa: E402
 from aws_lambda_powertools.utilities.idempotency import BasePersistenceLayer, DynamoDBPersistenceLayer, IdempotencyConfig, idempotent  # noqa: E402
 
 
@@ -46,6 +47,34 @@ class Recorder(BasePersistenceLayer):
 
     def _delete_record(self, data_record):
         raise NotImplementedError
+
+
+class Text:
+    """A hash function that hashes nothing."""
+
+    def __init__(self, data):
+        self.data = data
+
+    def hexdigest(self):
+        return self.data.decode()
+
+
+def evaluate(expression, events):
+    """What is hashed for the key of each event: see outcome in expressions_test.go."""
+    store = Recorder()
+    try:
+        store.configure(IdempotencyConfig(event_key_jmespath=expression), "f")
+    except Exception:
+        return None
+    store.hash_function = Text
+    outcomes = []
+    for event in events:
+        try:
+            key = store._get_hashed_idempotency_key(json.loads(event))
+            outcomes.append("-" if key is None else "=" + key.split("#", 1)[1])
+        except Exception:
+            outcomes.append("!")
+    return outcomes
 
 
 class Context:
@@ -112,6 +141,11 @@ def run(command):
     answer(calls=calls, result=json.dumps(result), error=error, **written)
 
 
-answer(version=version("aws-lambda-powertools"))
+answer(version=version("aws-lambda-powertools"), parts=["jmespath " + jmespath.__version__, "Python " + sys.version.split()[0]])
 for line in iter(sys.stdin.readline, ""):
-    run(json.loads(line))
+    command = json.loads(line)
+    if "expressions" in command:
+        configure(command)
+        answer(outcomes=[evaluate(expression, command["events"]) for expression in command["expressions"]])
+    else:
+        run(command)

@@ -11,4 +11,5 @@ npm install --no-audit --no-fund --silent \
 	@aws-lambda-powertools/idempotency@2.35.0 @aws-lambda-powertools/jmespath@2.35.0 \
 	@aws-sdk/client-dynamodb@3 @aws-sdk/lib-dynamodb@3
 python3 -m venv venv
-venv/bin/pip install --quiet aws-lambda-powertools==3.37.0 boto3 jmespath
+venv/bin/pip install --quiet aws-lambda-powertools==3.37.0 boto3 jmespath==1.1.0
+venv/bin/pip install --quiet --upgrade --no-deps --target oldest jmespath==1.0.1 # in front of the other by PYTHONPATH

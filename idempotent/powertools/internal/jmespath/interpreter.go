@@ -7,60 +7,59 @@ import (
 	"github.com/ikkai-go/idempotency/idempotent/powertools/internal/value"
 )
 
-type interpreter struct{ language value.Language }
+// interpreter is one evaluation.
+type interpreter struct {
+	language value.Language
+	budget   *value.Budget
+}
 
 // expression is an argument &…
-type expression struct{ node }
+type expression struct{ *node }
 
-func (in interpreter) visit(n node, v value.Value) (value.Value, error) {
-	switch n := n.(type) {
+func (in *interpreter) visit(n *node, v value.Value) (value.Value, error) {
+	if err := in.budget.Steps(1); err != nil {
+		return nil, err
+	}
+	switch n.kind {
 	case identity:
 		return v, nil
 	case literal:
 		return n.value, nil
 	case field:
 		return in.field(n.name, v)
-	case chain:
-		return in.chain(n.steps, v)
+	case subexpression, pipe, indexExpression:
+		return in.chain(n.children, v)
 	case index:
-		return at(v, n.at), nil
+		return at(v, *n.bounds.start), nil
 	case slice:
-		return sliced(v, n), nil
+		return in.slice(n.bounds, v)
 	case flatten:
 		return in.flatten(n, v)
-	case projection:
-		return in.project(n.of, n.each, nil, v, listItems)
-	case values:
-		return in.project(n.of, n.each, nil, v, in.members)
-	case filter:
-		return in.project(n.of, n.each, n.condition, v, listItems)
-	case multiList:
-		return in.multiList(n, v)
-	case multiHash:
-		return in.multiHash(n, v)
-	case or:
-		left, err := in.visit(n.left, v)
-		if err != nil || truthy(left) {
+	case projection, filterProjection, valueProjection:
+		return in.project(n, v)
+	case multiSelectList:
+		return in.multiSelectList(n, v)
+	case multiSelectHash:
+		return in.multiSelectHash(n, v)
+	case member:
+		return in.visit(&n.children[0], v)
+	case or, and:
+		left, err := in.visit(&n.children[0], v)
+		if err != nil || truthy(left) == (n.kind == or) {
 			return left, err
 		}
-		return in.visit(n.right, v)
-	case and:
-		left, err := in.visit(n.left, v)
-		if err != nil || !truthy(left) {
-			return left, err
-		}
-		return in.visit(n.right, v)
+		return in.visit(&n.children[1], v)
 	case not:
-		of, err := in.visit(n.of, v)
+		of, err := in.visit(&n.children[0], v)
 		return !truthy(of), err
 	case comparison:
 		return in.compare(n, v)
 	case reference:
-		return expression{n.to}, nil
+		return expression{&n.children[0]}, nil
 	case call:
 		return in.call(n, v)
 	default:
-		return nil, fmt.Errorf("%w: a node %T", ErrEvaluation, n)
+		return nil, fmt.Errorf("%w: a node of kind %d", ErrEvaluation, n.kind)
 	}
 }
 
@@ -68,10 +67,10 @@ func (in interpreter) visit(n node, v value.Value) (value.Value, error) {
 // can be selected from objects that have no such member.
 var inherited = []string{
 	"constructor", "hasOwnProperty", "isPrototypeOf", "propertyIsEnumerable", "toLocaleString", "toString", "valueOf",
-	"__defineGetter__", "__defineSetter__", "__lookupGetter__", "__lookupSetter__", "__proto__",
+	"__defineGetter__", "__defineSetter__", "__lookupGetter__", "__lookupSetter__", prototype,
 }
 
-func (in interpreter) field(name string, v value.Value) (value.Value, error) {
+func (in *interpreter) field(name string, v value.Value) (value.Value, error) {
 	o, ok := v.(*value.Object)
 	if !ok || name == "" && in.language == value.JavaScript {
 		return nil, nil
@@ -83,124 +82,64 @@ func (in interpreter) field(name string, v value.Value) (value.Value, error) {
 	return member, nil
 }
 
-func (in interpreter) chain(steps []node, v value.Value) (_ value.Value, err error) {
-	for _, step := range steps {
-		if v, err = in.visit(step, v); err != nil {
+func (in *interpreter) chain(steps []node, v value.Value) (_ value.Value, err error) {
+	for i := range steps {
+		if v, err = in.visit(&steps[i], v); err != nil {
 			return nil, err
 		}
 	}
 	return v, nil
 }
 
-func at(v value.Value, at int) value.Value {
-	a, ok := v.(*value.Array)
-	if !ok {
-		return nil
-	}
-	if at < 0 {
-		at += len(a.Items)
-	}
-	if at < 0 || at >= len(a.Items) {
-		return nil
-	}
-	return defined(a.Items[at])
-}
-
-// defined turns undefined into null.
-func defined(v value.Value) value.Value {
-	if _, undefined := v.(value.Undefined); undefined {
-		return nil
-	}
-	return v
-}
-
-func sliced(v value.Value, s slice) value.Value {
-	a, ok := v.(*value.Array)
-	if !ok {
-		return nil
-	}
-	step, n := 1, len(a.Items)
-	if s.step != nil {
-		step = *s.step
-	}
-	first, last := 0, n
-	if step < 0 {
-		first, last = n-1, -1
-	}
-	bound := func(given *int, otherwise int) int {
-		if given == nil {
-			return otherwise
-		}
-		at, low, high := *given, 0, n
-		if step < 0 {
-			low, high = -1, n-1
-		}
-		if at < 0 {
-			at += n
-		}
-		return max(low, min(at, high))
-	}
-	from, to := bound(s.start, first), bound(s.stop, last)
-	result := new(value.Array)
-	for i := from; step > 0 && i < to || step < 0 && i > to; i += step {
-		result.Items = append(result.Items, a.Items[i])
-	}
-	return result
-}
-
-func (in interpreter) flatten(n flatten, v value.Value) (value.Value, error) {
-	of, err := in.visit(n.of, v)
+func (in *interpreter) flatten(n *node, v value.Value) (value.Value, error) {
+	of, err := in.visit(&n.children[0], v)
 	list, ok := of.(*value.Array)
 	if err != nil || !ok {
 		return nil, err
 	}
 	flat := new(value.Array)
 	for _, item := range list.Items {
+		items := []value.Value{item}
 		if inner, ok := item.(*value.Array); ok {
-			flat.Items = append(flat.Items, inner.Items...)
-			continue
+			items = inner.Items
 		}
-		flat.Items = append(flat.Items, item)
+		if err := in.spread(items); err != nil {
+			return nil, err
+		}
+		if err := in.budget.Steps(len(items)); err != nil {
+			return nil, err
+		}
+		flat.Items = append(flat.Items, items...)
 	}
 	return flat, nil
 }
 
-func listItems(v value.Value) ([]value.Value, bool) {
-	a, ok := v.(*value.Array)
-	if !ok {
-		return nil, false
+// maxSpread is how long a list may be that TypeScript passes as arguments. Somewhere
+// beyond, the stack of the Node.js build is too small for it.
+const maxSpread = 10_000
+
+func (in *interpreter) spread(items []value.Value) error {
+	if in.language == value.JavaScript && len(items) > maxSpread {
+		return value.Inexact("a list of more than %d elements becomes arguments, for which the stack may be too small", maxSpread)
 	}
-	return slices.Clone(a.Items), true
+	return nil
 }
 
-func (in interpreter) members(v value.Value) ([]value.Value, bool) {
-	o, ok := v.(*value.Object)
-	if !ok {
-		return nil, false
-	}
-	var items []value.Value
-	for _, name := range o.Names(in.language) {
-		member, _ := o.Get(name)
-		items = append(items, member)
-	}
-	return items, true
-}
-
-// project does something to each of the items for which the condition, if there is
+// project does something to each of the elements for which the condition, if there is
 // one, holds. Nulls are left out; undefined stays.
-func (in interpreter) project(of, each, condition node, v value.Value, items func(value.Value) ([]value.Value, bool)) (value.Value, error) {
-	base, err := in.visit(of, v)
+func (in *interpreter) project(n *node, v value.Value) (value.Value, error) {
+	base, err := in.visit(&n.children[0], v)
 	if err != nil {
 		return nil, err
 	}
-	list, ok := items(base)
+	items, ok := in.elements(n, base)
 	if !ok {
 		return nil, nil
 	}
 	collected := new(value.Array)
-	for _, item := range list {
-		if condition != nil {
-			holds, err := in.visit(condition, item)
+	for _, item := range items {
+		if n.kind == filterProjection {
+			holds, err := in.visit(&n.children[2], item)
 			if err != nil {
 				return nil, err
 			}
@@ -208,7 +147,7 @@ func (in interpreter) project(of, each, condition node, v value.Value, items fun
 				continue
 			}
 		}
-		result, err := in.visit(each, item)
+		result, err := in.visit(&n.children[1], item)
 		if err != nil {
 			return nil, err
 		}
@@ -219,13 +158,29 @@ func (in interpreter) project(of, each, condition node, v value.Value, items fun
 	return collected, nil
 }
 
-func (in interpreter) multiList(n multiList, v value.Value) (value.Value, error) {
+// elements returns what a projection looks at, false for a value of another type.
+func (in *interpreter) elements(n *node, of value.Value) ([]value.Value, bool) {
+	if n.kind == valueProjection {
+		o, ok := of.(*value.Object)
+		if !ok {
+			return nil, false
+		}
+		return o.Values(in.language), true
+	}
+	a, ok := of.(*value.Array)
+	if !ok {
+		return nil, false
+	}
+	return slices.Clone(a.Items), true
+}
+
+func (in *interpreter) multiSelectList(n *node, v value.Value) (value.Value, error) {
 	if v == nil {
 		return nil, nil
 	}
 	list := new(value.Array)
-	for _, item := range n.items {
-		result, err := in.visit(item, v)
+	for i := range n.children {
+		result, err := in.visit(&n.children[i], v)
 		if err != nil {
 			return nil, err
 		}
@@ -234,20 +189,17 @@ func (in interpreter) multiList(n multiList, v value.Value) (value.Value, error)
 	return list, nil
 }
 
-func (in interpreter) multiHash(n multiHash, v value.Value) (value.Value, error) {
+func (in *interpreter) multiSelectHash(n *node, v value.Value) (value.Value, error) {
 	if v == nil {
 		return nil, nil
 	}
 	hash := value.NewObject()
-	for _, member := range n.members {
-		if member.name == "__proto__" && in.language == value.JavaScript {
-			return nil, value.Inexact("a member __proto__ becomes the prototype")
-		}
-		result, err := in.visit(member.node, v)
+	for i := range n.children {
+		result, err := in.visit(&n.children[i], v)
 		if err != nil {
 			return nil, err
 		}
-		hash.Set(member.name, result)
+		hash.Set(n.children[i].name, result)
 	}
 	return hash, nil
 }
@@ -267,58 +219,5 @@ func truthy(v value.Value) bool {
 		return v.Len() > 0
 	default:
 		return true
-	}
-}
-
-func (in interpreter) compare(n comparison, v value.Value) (value.Value, error) {
-	left, err := in.visit(n.left, v)
-	if err != nil {
-		return nil, err
-	}
-	right, err := in.visit(n.right, v)
-	if err != nil {
-		return nil, err
-	}
-	switch n.sign {
-	case "==":
-		return in.equal(left, right), nil
-	case "!=":
-		return !in.equal(left, right), nil
-	}
-	if in.language == value.JavaScript {
-		l, isNumberL := left.(float64)
-		r, isNumberR := right.(float64)
-		if !isNumberL || !isNumberR {
-			return value.Undefined{}, nil
-		}
-		return ordered(n.sign, compareFloats(l, r)), nil
-	}
-	if !hasOrder(left) || !hasOrder(right) {
-		return nil, nil
-	}
-	if isNumber(left) != isNumber(right) {
-		return nil, fmt.Errorf("%w: a number is compared with a string", ErrEvaluation)
-	}
-	return ordered(n.sign, order(left, right, in.language)), nil
-}
-
-func hasOrder(v value.Value) bool {
-	_, isString := v.(string)
-	return isString || isNumber(v)
-}
-
-// incomparable is the order of what has none: NaN.
-const incomparable = 2
-
-func ordered(sign string, order int) bool {
-	switch sign {
-	case "<":
-		return order == -1
-	case "<=":
-		return order == -1 || order == 0
-	case ">":
-		return order == 1
-	default:
-		return order == 1 || order == 0
 	}
 }

@@ -10,7 +10,7 @@ import (
 	"github.com/ikkai-go/idempotency/idempotent/powertools/internal/value"
 )
 
-func abs(_ interpreter, args []value.Value) (value.Value, error) {
+func abs(_ *interpreter, args []value.Value) (value.Value, error) {
 	if n, ok := args[0].(*big.Int); ok {
 		return new(big.Int).Abs(n), nil
 	}
@@ -18,8 +18,8 @@ func abs(_ interpreter, args []value.Value) (value.Value, error) {
 }
 
 // round returns ceil or floor, which are integers in Python.
-func round(to func(float64) float64) func(interpreter, []value.Value) (value.Value, error) {
-	return func(in interpreter, args []value.Value) (value.Value, error) {
+func round(to func(float64) float64) func(*interpreter, []value.Value) (value.Value, error) {
+	return func(in *interpreter, args []value.Value) (value.Value, error) {
 		f, ok := args[0].(float64)
 		if !ok {
 			return args[0], nil
@@ -36,69 +36,6 @@ func round(to func(float64) float64) func(interpreter, []value.Value) (value.Val
 	}
 }
 
-func sum(in interpreter, args []value.Value) (value.Value, error) {
-	items := args[0].(*value.Array).Items
-	if in.language == value.JavaScript {
-		total := 0.0
-		for _, item := range items {
-			total += item.(float64)
-		}
-		return total, nil
-	}
-	whole, isWhole := new(big.Int), true
-	plain, compensated, lost := 0.0, 0.0, 0.0
-	for _, item := range items {
-		n, isInteger := item.(*big.Int)
-		if isInteger && isWhole {
-			whole.Add(whole, n)
-			continue
-		}
-		if isWhole {
-			isWhole = false
-			plain, _ = new(big.Float).SetInt(whole).Float64()
-			compensated = plain
-		}
-		f, isFloat := item.(float64)
-		if !isFloat {
-			f, _ = new(big.Float).SetInt(n).Float64()
-		}
-		plain += f
-		next := compensated + f
-		if math.Abs(compensated) >= math.Abs(f) {
-			lost += (compensated - next) + f
-		} else {
-			lost += (f - next) + compensated
-		}
-		compensated = next
-	}
-	if isWhole {
-		return whole, nil
-	}
-	if total := compensated + lost; total != plain && !math.IsNaN(total) {
-		return nil, value.Inexact("the sum of these floats depends on the version of Python: it compensates for lost digits since 3.12")
-	}
-	return plain, nil
-}
-
-func avg(in interpreter, args []value.Value) (value.Value, error) {
-	count := float64(len(args[0].(*value.Array).Items))
-	if count == 0 && in.language == value.Python {
-		return nil, nil
-	}
-	total, err := sum(in, args)
-	if err != nil {
-		return nil, err
-	}
-	if n, ok := total.(*big.Int); ok {
-		f, _ := new(big.Float).SetInt(n).Float64()
-		if math.IsInf(f, 0) {
-			return nil, errSwallowed
-		}
-		return f / count, nil
-	}
-	return total.(float64) / count, nil
-}
-
 var (
 	integerText = regexp.MustCompile(`^[+-]?[0-9]+$`)
 	decimalText = regexp.MustCompile(`^[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?$`)
@@ -106,7 +43,7 @@ var (
 	exotic = regexp.MustCompile(`(?i)[^\x20-\x7e]|_|nan|inf|^[+-]?0[xob]`)
 )
 
-func toNumber(in interpreter, args []value.Value) (value.Value, error) {
+func toNumber(in *interpreter, args []value.Value) (value.Value, error) {
 	s, ok := args[0].(string)
 	if !ok {
 		if isNumber(args[0]) {
@@ -114,7 +51,7 @@ func toNumber(in interpreter, args []value.Value) (value.Value, error) {
 		}
 		return nil, nil
 	}
-	text := strings.Trim(s, " ")
+	text := strings.Trim(s, " ") // other white space is exotic
 	switch {
 	case exotic.MatchString(text):
 		return nil, value.Inexact("to_number() of a spelling of its own")

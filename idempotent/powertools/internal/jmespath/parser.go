@@ -2,43 +2,8 @@ package jmespath
 
 import (
 	"slices"
-	"strconv"
 
 	"github.com/ikkai-go/idempotency/idempotent/powertools/internal/value"
-)
-
-// node is one of the types below.
-type node any
-
-type (
-	identity   struct{}
-	field      struct{ name string }
-	literal    struct{ value value.Value }
-	chain      struct{ steps []node } // of subexpressions, indices and pipes
-	index      struct{ at int }
-	slice      struct{ start, stop, step *int }
-	flatten    struct{ of node }
-	projection struct{ of, each node }
-	values     struct{ of, each node }
-	filter     struct{ of, each, condition node }
-	multiList  struct{ items []node }
-	multiHash  struct{ members []pair }
-	or         struct{ left, right node }
-	and        struct{ left, right node }
-	not        struct{ of node }
-	comparison struct {
-		sign        string
-		left, right node
-	}
-	reference struct{ to node }
-	call      struct {
-		function string
-		args     []node
-	}
-	pair struct {
-		name string
-		node
-	}
 )
 
 // power is how strongly a token binds what stands left of it.
@@ -48,18 +13,25 @@ var power = map[string]int{
 	"[]": 9, "*": 20, "[?": 21, ".": 40, "!": 45, "{": 50, "[": 55, "(": 60,
 }
 
+// filtered is how strongly what stands right of a filter binds: the one thing in
+// which the two grammars differ.
+var filtered = map[value.Language]int{value.Python: power["[?"], value.JavaScript: power["[]"]}
+
 // projectionStop is the power below which a token ends a projection.
 const projectionStop = 10
 
+// parser is a top-down operator precedence parser, as both implementations have it,
+// down to what they accept besides the grammar.
 type parser struct {
-	tokens []token
-	at     int
-	calls  []string // functions that are called
+	tokens   []token
+	at       int
+	language value.Language
+	nesting  int // of expressions being parsed
 }
 
 func (p *parser) kind() string { return p.tokens[p.at].kind }
 
-func (p *parser) ahead() string { return p.tokens[min(p.at+1, len(p.tokens)-1)].kind }
+func (p *parser) ahead(n int) string { return p.tokens[min(p.at+n, len(p.tokens)-1)].kind }
 
 func (p *parser) advance() token {
 	t := p.tokens[p.at]
@@ -69,7 +41,14 @@ func (p *parser) advance() token {
 	return t
 }
 
-func (p *parser) fail() { panic(&SyntaxError{p.tokens[p.at].at, "unexpected " + p.kind()}) }
+// refusal carries an error through the recursion; parse catches it.
+type refusal struct{ error }
+
+func (p *parser) fail() { panic(refusal{&SyntaxError{p.tokens[p.at].at, "unexpected " + p.kind()}}) }
+
+func (p *parser) refuse(format string, args ...any) {
+	panic(refusal{value.Inexact(format, args...)})
+}
 
 func (p *parser) match(kinds ...string) token {
 	if !slices.Contains(kinds, p.kind()) {
@@ -81,12 +60,12 @@ func (p *parser) match(kinds ...string) token {
 // parse reads a whole expression.
 func (p *parser) parse() (n node, err error) {
 	defer func() {
-		if r := recover(); r != nil {
-			syntax, ok := r.(*SyntaxError)
-			if !ok {
-				panic(r)
-			}
-			err = syntax
+		switch r := recover().(type) {
+		case nil:
+		case refusal:
+			err = r.error
+		default:
+			panic(r)
 		}
 	}()
 	n = p.expression(0)
@@ -94,40 +73,68 @@ func (p *parser) parse() (n node, err error) {
 	return n, nil
 }
 
+// branch returns a node of the tree with more children.
+func (p *parser) branch(n node, children ...node) node {
+	n.children = append(n.children, children...)
+	n.depth = max(n.depth, 1)
+	for _, child := range children {
+		n.depth = max(n.depth, child.depth+1)
+	}
+	if n.depth > maxDepth {
+		p.refuse("it is nested deeper than %d levels", maxDepth)
+	}
+	return n
+}
+
+// behind appends to a node of the kind, or makes one of both.
+func (p *parser) behind(k kind, left, right node) node {
+	if left.kind == k {
+		return p.branch(left, right)
+	}
+	return p.branch(node{kind: k}, left, right)
+}
+
+func (p *parser) leaf(n node) node { return p.branch(n) }
+
 func (p *parser) expression(binding int) node {
+	if p.nesting++; p.nesting > maxDepth {
+		p.refuse("it is nested deeper than %d levels", maxDepth)
+	}
 	left := p.prefix()
 	for binding < power[p.kind()] {
 		left = p.infix(left)
 	}
+	p.nesting--
 	return left
 }
 
 func (p *parser) prefix() node {
-	switch kind := p.kind(); kind {
+	itself := node{kind: identity, depth: 1}
+	switch p.kind() {
 	case kindLiteral:
-		return literal{p.advance().value}
+		return p.leaf(node{kind: literal, value: p.advance().value})
 	case kindIdentifier:
-		return field{p.advance().text}
+		return p.leaf(node{kind: field, name: p.advance().text})
 	case kindQuoted:
 		name := p.advance().text
 		if p.kind() == "(" {
 			p.fail()
 		}
-		return field{name}
+		return p.leaf(node{kind: field, name: name})
 	case "@":
 		p.advance()
-		return identity{}
+		return itself
 	case "*":
 		p.advance()
 		if p.kind() == "]" {
-			return values{identity{}, identity{}}
+			return p.branch(node{kind: valueProjection}, itself, itself)
 		}
-		return values{identity{}, p.projected(power["*"])}
+		return p.branch(node{kind: valueProjection}, itself, p.projected(power["*"]))
 	case "[]", "[?":
-		return p.infix(identity{})
+		return p.infix(itself)
 	case "[":
-		if next := p.ahead(); next == kindNumber || next == ":" || next == "*" && p.closes() {
-			return p.infix(identity{})
+		if next := p.ahead(1); next == kindNumber || next == ":" || next == "*" && p.ahead(2) == "]" {
+			return p.infix(itself)
 		}
 		p.advance()
 		return p.list()
@@ -141,87 +148,83 @@ func (p *parser) prefix() node {
 		return inner
 	case "!":
 		p.advance()
-		return not{p.expression(power["!"])}
+		return p.branch(node{kind: not}, p.expression(power["!"]))
 	case "&":
 		p.advance()
-		return reference{p.expression(0)}
+		return p.branch(node{kind: reference}, p.expression(0))
 	}
 	p.fail()
-	return nil
+	return node{}
 }
-
-// closes tells whether what stands there is [*].
-func (p *parser) closes() bool { return p.at+2 < len(p.tokens) && p.tokens[p.at+2].kind == "]" }
 
 func (p *parser) infix(left node) node {
 	switch sign := p.advance().kind; sign {
 	case ".":
 		if p.kind() == "*" {
 			p.advance()
-			return values{left, p.projected(power["."])}
+			return p.branch(node{kind: valueProjection}, left, p.projected(power["."]))
 		}
-		return chain{[]node{left, p.member(power["."])}}
+		return p.behind(subexpression, left, p.member(power["."]))
 	case "|":
-		return chain{[]node{left, p.expression(power["|"])}}
+		return p.branch(node{kind: pipe}, left, p.expression(power["|"]))
 	case "||":
-		return or{left, p.expression(power["||"])}
+		return p.branch(node{kind: or}, left, p.expression(power["||"]))
 	case "&&":
-		return and{left, p.expression(power["&&"])}
+		return p.branch(node{kind: and}, left, p.expression(power["&&"]))
 	case "==", "!=", "<", ">", "<=", ">=":
-		return comparison{sign, left, p.expression(power[sign])}
+		return p.branch(node{kind: comparison, name: sign}, left, p.expression(power[sign]))
 	case "[]":
-		return projection{flatten{left}, p.projected(power["[]"])}
+		flat := p.branch(node{kind: flatten}, left)
+		return p.branch(node{kind: projection}, flat, p.projected(power["[]"]))
 	case "[?":
-		condition := p.expression(0)
-		p.match("]")
-		if p.kind() == "[]" {
-			return filter{left, identity{}, condition}
-		}
-		return filter{left, p.projected(power["[]"]), condition}
+		return p.filter(left)
 	case "[":
 		if kind := p.kind(); kind == kindNumber || kind == ":" {
 			return p.indexed(left)
 		}
 		p.match("*")
 		p.match("]")
-		return projection{left, p.projected(power["*"])}
+		return p.branch(node{kind: projection}, left, p.projected(power["*"]))
 	case "(":
 		return p.call(left)
 	}
 	p.at--
 	p.fail()
-	return nil
+	return node{}
 }
 
-func (p *parser) call(left node) node {
-	name, ok := left.(field)
-	if !ok {
-		p.fail()
+func (p *parser) filter(left node) node {
+	condition := p.expression(0)
+	p.match("]")
+	each := node{kind: identity, depth: 1}
+	if p.kind() != "[]" {
+		each = p.projected(filtered[p.language])
 	}
-	p.calls = append(p.calls, name.name)
-	c := call{function: name.name}
-	for p.kind() != ")" {
-		c.args = append(c.args, p.expression(0))
-		if p.kind() == "," {
-			p.advance()
-		}
-	}
-	p.advance()
-	return c
+	return p.branch(node{kind: filterProjection}, left, each, condition)
 }
 
+// indexed reads an index or a slice. The first slice in a row of brackets makes a
+// projection; one that stands behind an index does not.
 func (p *parser) indexed(left node) node {
-	if p.kind() == kindNumber && p.ahead() == "]" {
-		at, _ := strconv.Atoi(p.advance().text)
-		p.advance()
-		return chain{[]node{left, index{at}}}
+	isRow := left.kind == indexExpression
+	if p.kind() == kindNumber && p.ahead(1) != ":" {
+		at := p.advance().number
+		p.match("]")
+		return p.behind(indexExpression, left, p.leaf(node{kind: index, bounds: bounds{start: &at}}))
 	}
+	row := p.behind(indexExpression, left, p.leaf(node{kind: slice, bounds: p.bounds()}))
+	if isRow {
+		return row
+	}
+	return p.branch(node{kind: projection}, row, p.projected(power["*"]))
+}
+
+func (p *parser) bounds() bounds {
 	var parts [3]*int
 	for part := 0; p.kind() != "]"; {
 		switch t := p.match(kindNumber, ":"); {
 		case t.kind == kindNumber:
-			n, _ := strconv.Atoi(t.text)
-			parts[part] = &n
+			parts[part] = &t.number
 		case part == 2:
 			p.at--
 			p.fail()
@@ -229,30 +232,53 @@ func (p *parser) indexed(left node) node {
 			part++
 		}
 	}
-	if parts[2] != nil && *parts[2] == 0 {
+	p.advance()
+	return bounds{parts[0], parts[1], parts[2]}
+}
+
+func (p *parser) call(left node) node {
+	switch {
+	case left.kind != field && p.language == value.Python:
 		p.fail()
+	case left.kind != field:
+		p.refuse("a call of what is not a name")
+	}
+	called := node{kind: call, name: left.name, function: functions[left.name]}
+	if called.function == nil {
+		p.refuse("the function %q is not one of JMESPath's or Powertools' own", left.name)
+	}
+	for p.kind() != ")" {
+		called = p.branch(called, p.expression(0))
+		if p.kind() == "," {
+			p.advance()
+		}
 	}
 	p.advance()
-	return projection{chain{[]node{left, slice{parts[0], parts[1], parts[2]}}}, p.projected(power["*"])}
+	return p.branch(called)
 }
 
 func (p *parser) list() node {
-	var l multiList
+	l := node{kind: multiSelectList}
 	for {
-		l.items = append(l.items, p.expression(0))
+		l = p.branch(l, p.expression(0))
 		if p.match("]", ",").kind == "]" {
 			return l
 		}
 	}
 }
 
+// hash reads a multi-select hash, in which the commas may be left out.
 func (p *parser) hash() node {
-	var h multiHash
+	h := node{kind: multiSelectHash}
 	for {
 		name := p.match(kindIdentifier, kindQuoted).text
 		p.match(":")
-		h.members = append(h.members, pair{name, p.expression(0)})
-		if p.match("}", ",").kind == "}" {
+		h = p.branch(h, p.branch(node{kind: member, name: name}, p.expression(0)))
+		switch p.kind() {
+		case ",":
+			p.advance()
+		case "}":
+			p.advance()
 			return h
 		}
 	}
@@ -262,7 +288,7 @@ func (p *parser) hash() node {
 func (p *parser) projected(binding int) node {
 	switch kind := p.kind(); {
 	case power[kind] < projectionStop:
-		return identity{}
+		return node{kind: identity, depth: 1}
 	case kind == "[", kind == "[?":
 		return p.expression(binding)
 	default:

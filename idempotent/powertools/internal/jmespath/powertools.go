@@ -13,16 +13,16 @@ import (
 	"github.com/ikkai-go/idempotency/idempotent/powertools/internal/value"
 )
 
-func powertoolsJSON(in interpreter, args []value.Value) (value.Value, error) {
-	v, err := value.Parse(args[0].(string), in.language)
+func powertoolsJSON(in *interpreter, args []value.Value) (value.Value, error) {
+	v, err := value.ParseWithin(in.budget, args[0].(string), in.language)
 	if errors.Is(err, value.ErrSyntax) {
 		return nil, errSwallowed
 	}
 	return v, err
 }
 
-func powertoolsBase64(in interpreter, args []value.Value) (value.Value, error) {
-	decoded, err := decodeBase64(args[0].(string), in.language)
+func powertoolsBase64(in *interpreter, args []value.Value) (value.Value, error) {
+	decoded, err := in.decodeBase64(args[0].(string))
 	if err != nil {
 		return nil, err
 	}
@@ -32,31 +32,48 @@ func powertoolsBase64(in interpreter, args []value.Value) (value.Value, error) {
 	return decodeText(decoded, in.language)
 }
 
-func powertoolsBase64Gzip(in interpreter, args []value.Value) (value.Value, error) {
-	decoded, err := decodeBase64(args[0].(string), in.language)
+// What RFC 1952 begins a gzip with, and the flags that readers treat in their own way:
+// a checksum of the header, and those it reserves.
+const (
+	gzipMagic   = "\x1f\x8b\x08"
+	gzipUnusual = 0xe2
+)
+
+func powertoolsBase64Gzip(in *interpreter, args []value.Value) (value.Value, error) {
+	decoded, err := in.decodeBase64(args[0].(string))
 	if err != nil {
 		return nil, err
 	}
-	if len(decoded) == 0 && in.language == value.Python {
+	switch {
+	case len(decoded) == 0 && in.language == value.Python:
 		return "", nil // it has no members, which is fine there
+	case !bytes.HasPrefix(decoded, []byte(gzipMagic)):
+		return nil, errSwallowed
+	case len(decoded) > len(gzipMagic) && decoded[len(gzipMagic)]&gzipUnusual != 0:
+		return nil, errDamaged
 	}
 	r, err := gzip.NewReader(bytes.NewReader(decoded))
 	if err != nil {
-		return nil, errSwallowed
+		return nil, errDamaged
 	}
 	text, err := io.ReadAll(io.LimitReader(r, maxExpanded+1))
 	switch {
 	case len(text) > maxExpanded:
 		return nil, value.Inexact("more than %d bytes in a gzip", maxExpanded)
 	case err != nil:
-		return nil, value.Inexact("a damaged gzip: what stands behind its end may be ignored")
+		return nil, errDamaged
+	}
+	if err := in.budget.Text(len(text)); err != nil {
+		return nil, err
 	}
 	return decodeText(text, in.language)
 }
 
-// maxExpanded is more than a Lambda event can hold (6 MB, its developer guide,
-// "Lambda quotas") at the usual rates of compression.
-const maxExpanded = 64 << 20
+var errDamaged = value.Inexact("an unusual or damaged gzip, of which readers make what they like")
+
+// maxExpanded is how much a gzip may hold, which a few kilobytes could of anything: 6 MB,
+// as the largest event does (Lambda's developer guide, "Lambda quotas").
+const maxExpanded = 6 << 20
 
 // decodeText decodes UTF-8. What is none is an error in Python; JavaScript replaces
 // it.
@@ -74,18 +91,16 @@ func decodeText(text []byte, l value.Language) (value.Value, error) {
 var strictBase64 = regexp.MustCompile(`^[A-Za-z0-9+/]*={0,2}$`)
 
 // decodeBase64 decodes as Python's b64decode does, which skips what is not of the
-// alphabet, or as Powertools for TypeScript, which wants it strict and then reads up
-// to the padding.
-func decodeBase64(s string, l value.Language) ([]byte, error) {
-	if l == value.JavaScript {
-		if len(value.Units(s))*3%4 != 0 || !strictBase64.MatchString(s) {
+// alphabet, or as Powertools for TypeScript, which wants it strict.
+func (in *interpreter) decodeBase64(s string) ([]byte, error) {
+	if err := in.budget.Text(len(s)); err != nil {
+		return nil, err
+	}
+	if in.language == value.JavaScript {
+		if len(s)%4 != 0 || !strictBase64.MatchString(s) {
 			return nil, errSwallowed
 		}
-		digits := strings.TrimRight(s, "=")
-		if len(digits)%4 == 1 {
-			digits = digits[:len(digits)-1]
-		}
-		return decodeDigits(digits)
+		return decodeDigits(strings.TrimRight(s, "="))
 	}
 	var digits []byte
 	pads := 0

@@ -13,25 +13,31 @@ import (
 // ErrSyntax reports a text that the language's JSON parser refuses.
 var ErrSyntax = errors.New("not valid JSON")
 
-// maxDepth is how deep values may be nested. CPython's parser gives up a little
-// below 1000, its default recursion limit; how much below depends on what called it.
-const maxDepth = 900
+// MaxDepth is how deep values may be nested. CPython's recursion limit is 1000, of
+// which the functions that parse, evaluate and write use some.
+const MaxDepth = 300
 
 // maxDigits is the length of the longest integer that CPython parses, since 3.11.
 const maxDigits = 4300
 
 // Parse reads a JSON text: json.loads, JSON.parse. The error is [ErrSyntax] or an
 // [*InexactError].
-func Parse(text string, l Language) (Value, error) {
-	if !utf8.ValidString(text) && hasNoSurrogates(text) {
+func Parse(text string, l Language) (Value, error) { return parse(parser{text: text, language: l}) }
+
+// ParseWithin is Parse within a budget: for texts that an expression has found.
+func ParseWithin(b *Budget, text string, l Language) (Value, error) {
+	return parse(parser{text: text, language: l, budget: b})
+}
+
+func parse(p parser) (Value, error) {
+	if !utf8.ValidString(p.text) && hasNoSurrogates(p.text) {
 		return nil, fmt.Errorf("%w: not UTF-8", ErrSyntax)
 	}
-	p := parser{text: text, language: l}
 	v, err := p.value(0)
 	if err != nil {
 		return nil, err
 	}
-	if p.space(); p.at < len(text) {
+	if p.space(); p.at < len(p.text) {
 		return nil, p.syntax()
 	}
 	return v, nil
@@ -54,6 +60,7 @@ type parser struct {
 	text     string
 	at       int
 	language Language
+	budget   *Budget // nil for none
 }
 
 func (p *parser) syntax() error { return fmt.Errorf("%w at byte %d", ErrSyntax, p.at) }
@@ -86,8 +93,13 @@ func (p *parser) literal(word string) bool {
 }
 
 func (p *parser) value(depth int) (Value, error) {
-	if depth > maxDepth {
-		return nil, Inexact("JSON nested more than %d deep", maxDepth)
+	if depth > MaxDepth {
+		return nil, Inexact("JSON nested more than %d deep", MaxDepth)
+	}
+	if p.budget != nil {
+		if err := p.budget.Steps(parsedCost); err != nil {
+			return nil, err
+		}
 	}
 	switch c := p.next(); {
 	case c == '{':

@@ -6,49 +6,24 @@ import (
 	"unicode"
 )
 
-// DeepSort is the sorting that Powertools for TypeScript does before it hashes: the
-// members of all objects by the lower-case form of their names, those with equal ones
-// in the order in which they were. It puts the members into new objects, one by one;
-// so names that look like an index come first again, and one called __proto__ is
-// lost, because setting it replaces the prototype. The error is an [*InexactError].
-func DeepSort(v Value) (Value, error) {
-	switch v := v.(type) {
-	case *Array:
-		sorted := &Array{Items: make([]Value, len(v.Items))}
-		for i, item := range v.Items {
-			var err error
-			if sorted.Items[i], err = DeepSort(item); err != nil {
-				return nil, err
-			}
+// deepSorted returns the names of an object in the order in which Powertools for
+// TypeScript hashes them: by their lower-case forms, those with equal ones in the order
+// in which they were. It puts the members into a new object one by one; so names that
+// look like an index come first again, and one called __proto__ is lost, because
+// setting it replaces the prototype. The error is an [*InexactError].
+func deepSorted(o *Object) ([]string, error) {
+	names := o.Names(JavaScript)
+	lower := make(map[string][]uint16, len(names))
+	for _, name := range names {
+		if strings.ContainsFunc(name, isUnassigned) {
+			return nil, Inexact("the name of a member has characters whose lower-case form depends on the version of Unicode")
 		}
-		return sorted, nil
-	case *Object:
-		type member struct {
-			name  string
-			lower []uint16
-		}
-		var members []member
-		for _, name := range v.Names(JavaScript) {
-			if strings.ContainsFunc(name, isUnassigned) {
-				return nil, Inexact("the name of a member has characters whose lower-case form depends on the version of Unicode")
-			}
-			members = append(members, member{name, Units(Lower(name))})
-		}
-		slices.SortStableFunc(members, func(a, b member) int { return slices.Compare(a.lower, b.lower) })
-		sorted := NewObject()
-		for _, m := range members {
-			if m.name != prototype {
-				inner, err := DeepSort(v.members[m.name])
-				if err != nil {
-					return nil, err
-				}
-				sorted.Set(m.name, inner)
-			}
-		}
-		return sorted, nil
-	default:
-		return v, nil
+		lower[name] = Units(Lower(name))
 	}
+	slices.SortStableFunc(names, func(a, b string) int { return slices.Compare(lower[a], lower[b]) })
+	names = slices.DeleteFunc(names, func(name string) bool { return name == prototype })
+	indexFirst(names)
+	return names, nil
 }
 
 const prototype = "__proto__"

@@ -19,36 +19,63 @@ const (
 	Compact
 )
 
-// Dumps writes a value as Python's json.dumps does.
-func Dumps(v Value, style Style) (string, error) {
-	w := writer{language: Python, itemSeparator: ", ", nameSeparator: ": ", order: slices.Sort[[]string]}
+// Dumps writes a value as Python's json.dumps does. The error is [ErrSyntax] or an
+// [*InexactError].
+func Dumps(v Value, style Style, b *Budget) (string, error) {
+	w := writer{language: Python, budget: b, itemSeparator: ", ", nameSeparator: ": ", names: sortedNames}
 	if style == Compact {
-		w.itemSeparator, w.nameSeparator, w.order = ",", ":", func([]string) {}
+		w.itemSeparator, w.nameSeparator, w.names = ",", ":", Python.names
 	}
-	err := w.value(v)
+	err := w.value(v, 0)
 	return string(w.text), err
 }
 
+func sortedNames(o *Object) ([]string, error) {
+	names := o.Names(Python)
+	slices.Sort(names)
+	return names, nil
+}
+
+func (l Language) names(o *Object) ([]string, error) { return o.Names(l), nil }
+
 // Stringify writes a value as JavaScript's JSON.stringify does. Of undefined there is
-// no text.
-func Stringify(v Value) (text string, defined bool, err error) {
-	w := writer{language: JavaScript, itemSeparator: ",", nameSeparator: ":", order: func([]string) {}}
+// no text. The error is an [*InexactError].
+func Stringify(v Value, b *Budget) (text string, defined bool, err error) {
+	return stringify(v, writer{names: JavaScript.names, budget: b})
+}
+
+// StringifySorted writes a value as Powertools for TypeScript does before it hashes
+// it: with the members of all objects sorted. The rest is as with [Stringify].
+func StringifySorted(v Value, b *Budget) (text string, defined bool, err error) {
+	return stringify(v, writer{names: deepSorted, budget: b})
+}
+
+func stringify(v Value, w writer) (text string, defined bool, err error) {
 	if _, undefined := v.(Undefined); undefined {
 		return "", false, nil
 	}
-	err = w.value(v)
+	w.language, w.itemSeparator, w.nameSeparator = JavaScript, ",", ":"
+	err = w.value(v, 0)
 	return string(w.text), true, err
 }
 
 type writer struct {
 	language      Language
+	budget        *Budget
 	itemSeparator string
 	nameSeparator string
-	order         func(names []string)
+	names         func(*Object) ([]string, error)
 	text          []byte
 }
 
-func (w *writer) value(v Value) error {
+func (w *writer) value(v Value, depth int) error {
+	if depth > 2*MaxDepth { // an expression can nest what it has found
+		return Inexact("a value nested more than %d deep", 2*MaxDepth)
+	}
+	if err := w.budget.Steps(1); err != nil {
+		return err
+	}
+	start := len(w.text)
 	switch v := v.(type) {
 	case nil, Undefined:
 		w.text = append(w.text, "null"...)
@@ -65,13 +92,13 @@ func (w *writer) value(v Value) error {
 	case string:
 		w.string(v)
 	case *Array:
-		return w.array(v)
+		return w.array(v, depth+1)
 	case *Object:
-		return w.object(v)
+		return w.object(v, depth+1)
 	default:
 		return Inexact("a value of type %T", v)
 	}
-	return nil
+	return w.budget.Text(len(w.text) - start)
 }
 
 func (w *writer) number(f float64) {
@@ -86,13 +113,13 @@ func (w *writer) number(f float64) {
 	w.text = append(w.text, NumberText(f)...)
 }
 
-func (w *writer) array(a *Array) error {
+func (w *writer) array(a *Array, depth int) error {
 	w.text = append(w.text, '[')
 	for i, item := range a.Items {
 		if i > 0 {
 			w.text = append(w.text, w.itemSeparator...)
 		}
-		if err := w.value(item); err != nil {
+		if err := w.value(item, depth); err != nil {
 			return err
 		}
 	}
@@ -100,13 +127,15 @@ func (w *writer) array(a *Array) error {
 	return nil
 }
 
-func (w *writer) object(o *Object) error {
-	names := o.Names(w.language)
-	w.order(names)
+func (w *writer) object(o *Object, depth int) error {
+	names, err := w.names(o)
+	if err != nil {
+		return err
+	}
 	w.text = append(w.text, '{')
 	first := true
 	for _, name := range names {
-		v := o.members[name]
+		v, _ := o.Get(name)
 		if _, undefined := v.(Undefined); undefined {
 			continue
 		}
@@ -115,8 +144,11 @@ func (w *writer) object(o *Object) error {
 		}
 		first = false
 		w.string(name)
+		if err := w.budget.Text(len(name)); err != nil {
+			return err
+		}
 		w.text = append(w.text, w.nameSeparator...)
-		if err := w.value(v); err != nil {
+		if err := w.value(v, depth); err != nil {
 			return err
 		}
 	}
@@ -128,7 +160,9 @@ func (w *writer) object(o *Object) error {
 // surrogates only.
 func (w *writer) string(s string) {
 	w.text = append(w.text, '"')
-	for _, r := range Runes(s) {
+	for len(s) > 0 {
+		r, size := decode(s)
+		s = s[size:]
 		switch {
 		case r == '"' || r == '\\':
 			w.text = append(w.text, '\\', byte(r))

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"math/big"
 	"slices"
+	"unicode"
 )
 
 // Language is one of the two languages.
@@ -34,51 +35,94 @@ type Array struct{ Items []Value }
 
 // Object is a dict, or an object, in the order in which its members came.
 type Object struct {
-	names   []string
-	members map[string]Value
+	names  []string
+	values []Value
+	places map[string]int // in names; nil while they are few
 }
 
+// few are so many members that a map for them costs more than a look at each.
+const few = 8
+
 // NewObject returns an empty object.
-func NewObject() *Object { return &Object{members: map[string]Value{}} }
+func NewObject() *Object { return &Object{} }
+
+func (o *Object) place(name string) int {
+	if o.places == nil {
+		return slices.Index(o.names, name)
+	}
+	if at, known := o.places[name]; known {
+		return at
+	}
+	return -1
+}
 
 // Set sets a member. One that is there keeps its place.
 func (o *Object) Set(name string, v Value) {
-	if _, known := o.members[name]; !known {
-		o.names = append(o.names, name)
+	if at := o.place(name); at >= 0 {
+		o.values[at] = v
+		return
 	}
-	o.members[name] = v
+	o.names, o.values = append(o.names, name), append(o.values, v)
+	switch {
+	case o.places != nil:
+		o.places[name] = len(o.names) - 1
+	case len(o.names) > few:
+		o.places = make(map[string]int, 2*few)
+		for at, name := range o.names {
+			o.places[name] = at
+		}
+	}
 }
 
 // Get returns a member.
 func (o *Object) Get(name string) (Value, bool) {
-	v, known := o.members[name]
-	return v, known
+	if at := o.place(name); at >= 0 {
+		return o.values[at], true
+	}
+	return nil, false
 }
 
 // Len returns the number of members.
 func (o *Object) Len() int { return len(o.names) }
+
+// Values returns the members in the order in which the language enumerates them.
+func (o *Object) Values(l Language) []Value {
+	if l == Python {
+		return slices.Clone(o.values)
+	}
+	values := make([]Value, 0, len(o.values))
+	for _, name := range o.Names(l) {
+		values = append(values, o.values[o.place(name)])
+	}
+	return values
+}
 
 // Names returns the names in the order in which the language enumerates them:
 // JavaScript has those that look like an array's index first, in ascending order.
 func (o *Object) Names(l Language) []string {
 	names := slices.Clone(o.names)
 	if l == JavaScript {
-		slices.SortStableFunc(names, func(a, b string) int {
-			i, isIndexA := index(a)
-			j, isIndexB := index(b)
-			switch {
-			case isIndexA && isIndexB:
-				return i - j
-			case isIndexA:
-				return -1
-			case isIndexB:
-				return 1
-			default:
-				return 0
-			}
-		})
+		indexFirst(names)
 	}
 	return names
+}
+
+// indexFirst sorts names that look like an array's index before the others.
+func indexFirst(names []string) {
+	slices.SortStableFunc(names, func(a, b string) int {
+		i, isIndexA := index(a)
+		j, isIndexB := index(b)
+		switch {
+		case isIndexA && isIndexB:
+			return i - j
+		case isIndexA:
+			return -1
+		case isIndexB:
+			return 1
+		default:
+			return 0
+		}
+	})
 }
 
 // index returns the array index that a name spells: an integer from 0 to 2³²-2,
@@ -122,3 +166,6 @@ func Number(n int64, l Language) Value {
 	}
 	return float64(n)
 }
+
+// IsPythonSpace tells whether Python's strip() removes a character.
+func IsPythonSpace(r rune) bool { return unicode.IsSpace(r) || r >= 0x1c && r <= 0x1f }

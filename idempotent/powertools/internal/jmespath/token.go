@@ -9,10 +9,11 @@ import (
 )
 
 type token struct {
-	kind  string
-	text  string
-	value value.Value // of a literal
-	at    int
+	kind   string
+	text   string      // of an identifier
+	value  value.Value // of a literal
+	number int
+	at     int
 }
 
 // SyntaxError says where an expression breaks the syntax.
@@ -23,7 +24,7 @@ type SyntaxError struct {
 
 func (e *SyntaxError) Error() string { return fmt.Sprintf("%s at byte %d", e.Reason, e.At) }
 
-// Kinds of tokens that are named after what stands there.
+// Kinds of tokens that are named after what stands there; the longest come first.
 var signs = []string{"||", "&&", "==", "!=", "<=", ">=", "[]", "[?", "|", "&", "<", ">", "!", "[", "]", "{", "}", "(", ")", ",", ":", ".", "*", "@"}
 
 const (
@@ -33,6 +34,10 @@ const (
 	kindLiteral    = "literal"
 	kindNumber     = "number"
 )
+
+// maxDigits is the length of the longest index. Longer ones are beyond every list, and
+// beyond JavaScript's integers.
+const maxDigits = 15
 
 type lexer struct {
 	text     string
@@ -66,24 +71,33 @@ func (l *lexer) token() (token, error) {
 		}
 		return token{kind: kindIdentifier, text: l.text[start:l.at], at: start}, nil
 	case isDigit(c), c == '-':
-		l.at++
-		for l.at < len(l.text) && isDigit(l.text[l.at]) {
-			l.at++
-		}
-		if _, err := strconv.Atoi(l.text[start:l.at]); err != nil {
-			return token{}, &SyntaxError{start, "not an integer"}
-		}
-		return token{kind: kindNumber, text: l.text[start:l.at], at: start}, nil
+		return l.number()
 	case c == '"', c == '\'', c == '`':
 		return l.quoted(c)
 	}
 	for _, sign := range signs {
 		if strings.HasPrefix(l.text[start:], sign) {
 			l.at += len(sign)
-			return token{kind: sign, text: sign, at: start}, nil
+			return token{kind: sign, at: start}, nil
 		}
 	}
 	return token{}, &SyntaxError{start, "unknown token"}
+}
+
+func (l *lexer) number() (token, error) {
+	start := l.at
+	l.at++
+	for l.at < len(l.text) && isDigit(l.text[l.at]) {
+		l.at++
+	}
+	if l.at-start > maxDigits {
+		return token{}, value.Inexact("an index of more than %d digits", maxDigits)
+	}
+	n, err := strconv.Atoi(l.text[start:l.at])
+	if err != nil {
+		return token{}, &SyntaxError{start, "not an integer"}
+	}
+	return token{kind: kindNumber, number: n, at: start}, nil
 }
 
 // quoted reads a quoted identifier, a raw string or a literal. A backslash keeps
@@ -116,18 +130,17 @@ func (l *lexer) quoted(delimiter byte) (token, error) {
 		unescaped = 1
 	}
 	inner = strings.Replace(inner, `\`+string(delimiter), string(delimiter), unescaped)
-	t := token{kind: kindLiteral, value: inner, at: start}
-	if delimiter == '`' {
-		var err error
-		t.value, err = value.Parse(inner, l.language)
-		if err != nil && l.language == value.Python { // deprecated, and still so
-			t.value, err = value.Parse(`"`+strings.TrimLeft(inner, " \t\n\r")+`"`, l.language)
-		}
-		if err != nil {
-			return token{}, &SyntaxError{start, "a literal that is not JSON"}
-		}
+	if delimiter == '\'' {
+		return token{kind: kindLiteral, value: inner, at: start}, nil
 	}
-	return t, nil
+	v, err := value.Parse(inner, l.language)
+	if err != nil && l.language == value.Python { // deprecated, and still so
+		v, err = value.Parse(`"`+strings.TrimLeftFunc(inner, value.IsPythonSpace)+`"`, l.language)
+	}
+	if err != nil {
+		return token{}, &SyntaxError{start, "a literal that is not JSON"}
+	}
+	return token{kind: kindLiteral, value: v, at: start}, nil
 }
 
 func isLetter(c byte) bool { return c|0x20 >= 'a' && c|0x20 <= 'z' || c == '_' }
