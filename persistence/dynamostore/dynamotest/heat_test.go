@@ -17,12 +17,12 @@ func TestPartitionsAreSplitForHeatButNotForOneItem(t *testing.T) {
 		return keys.place(item{"customer": stringValue(customer), "number": numberValue(n)})
 	}
 	// Writes a second; one of them stands for ten units, to save time.
-	const load, cost = 500, 10
+	const load, cost = 250, 20
 	start := time.Unix(1_700_000_000, 0)
 	for name, c := range map[string]struct {
 		cut    int
 		place  func(second, n int) place
-		before int // writes accepted a second, at first and after load of ten minutes
+		before int // writes accepted a second, at first and after load of several minutes
 		after  int
 	}{
 		"one item":                           {0, func(int, int) place { return at("one", 1) }, 1000, 1000},
@@ -55,11 +55,11 @@ func TestPartitionsAreSplitForHeatButNotForOneItem(t *testing.T) {
 			if got := accepted(1); !about(got, c.before) {
 				t.Errorf("at first: %d, want about %d", got, c.before)
 			}
-			for second := 2; second < 600; second++ {
+			for second := 2; second < 400; second++ {
 				accepted(second)
 			}
-			if got := accepted(600); !about(got, c.after) {
-				t.Errorf("after ten minutes: %d, want about %d; %d partitions", got, c.after, len(h.partitions))
+			if got := accepted(400); !about(got, c.after) {
+				t.Errorf("after several minutes: %d, want about %d; %d partitions", got, c.after, len(h.partitions))
 			}
 		})
 	}

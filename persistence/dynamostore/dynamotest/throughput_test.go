@@ -55,9 +55,18 @@ func order(customer string, number int) map[string]types.AttributeValue {
 	}
 }
 
-func (l *load) put(customer string, number int) error {
-	_, err := l.client.PutItem(l.Context(), &dynamodb.PutItemInput{TableName: aws.String(loaded), Item: order(customer, number)})
+func (l *load) put(customer string, number int) error { return l.putItem(order(customer, number)) }
+
+func (l *load) putItem(item map[string]types.AttributeValue) error {
+	_, err := l.client.PutItem(l.Context(), &dynamodb.PutItemInput{TableName: aws.String(loaded), Item: item})
 	return err
+}
+
+// big is an order of so many KB. One of 40 takes 40 units to write and 10 to read, which saves a test many requests.
+func big(customer string, kilobytes int) map[string]types.AttributeValue {
+	item := order(customer, 1)
+	item["data"] = &types.AttributeValueMemberS{Value: strings.Repeat("x", kilobytes<<10-100)}
+	return item
 }
 
 func (l *load) get(customer string, consistent bool) error {
@@ -97,40 +106,43 @@ func TestAHotKeyThrottles(t *testing.T) {
 	for name, c := range map[string]struct {
 		reason string
 		send   func(l *load, n int) error
-		limit  int // a second
+		limit  int // requests a second
 	}{
-		"writes":                      {hotWrite, func(l *load, _ int) error { return l.put("one", 1) }, 1000},
-		"consistent reads":            {hotRead, func(l *load, _ int) error { return l.get("one", true) }, 3000},
-		"eventually consistent reads": {hotRead, func(l *load, _ int) error { return l.get("one", false) }, 6000},
+		"writes":                      {hotWrite, func(l *load, _ int) error { return l.putItem(big("one", 40)) }, 25},
+		"consistent reads":            {hotRead, func(l *load, _ int) error { return l.get("one", true) }, 300},
+		"eventually consistent reads": {hotRead, func(l *load, _ int) error { return l.get("one", false) }, 600},
 		"queries": {hotRead, func(l *load, _ int) error {
 			_, err := l.client.Query(l.Context(), &dynamodb.QueryInput{
 				TableName: aws.String(loaded), KeyConditionExpression: aws.String("customer = :c"), ConsistentRead: aws.Bool(true),
 				ExpressionAttributeValues: map[string]types.AttributeValue{":c": &types.AttributeValueMemberS{Value: "one"}},
 			})
 			return err
-		}, 3000},
+		}, 300},
 		"failed conditions": {hotWrite, func(l *load, _ int) error {
 			_, err := l.client.DeleteItem(l.Context(), &dynamodb.DeleteItemInput{
-				TableName: aws.String(loaded), Key: order("one", 1), ConditionExpression: aws.String("attribute_exists(customer)"),
+				TableName: aws.String(loaded), Key: order("one", 1), ConditionExpression: aws.String("attribute_not_exists(customer)"),
 			})
 			if _, failed := errors.AsType[*types.ConditionalCheckFailedException](err); failed {
 				return nil
 			}
 			return err
-		}, 1000},
+		}, 25},
 	} {
 		t.Run(name, func(t *testing.T) {
 			l := newLoad(t, nil)
+			if err := l.db.Seed(loaded, big("one", 40)); err != nil {
+				t.Fatal(err)
+			}
 			send := func(n int) error { return c.send(l, n) }
-			if got := l.accepted(c.limit+200, c.reason, send); got != c.limit {
+			if got := l.accepted(c.limit+20, c.reason, send); got != c.limit {
 				t.Errorf("in the first second: %d, want %d", got, c.limit)
 			}
-			l.now = l.now.Add(100 * time.Millisecond)
-			if got := l.accepted(c.limit/10+200, c.reason, send); got != c.limit/10 {
-				t.Errorf("in a tenth of a second more: %d, want %d", got, c.limit/10)
+			l.now = l.now.Add(200 * time.Millisecond)
+			if got := l.accepted(c.limit/5+20, c.reason, send); got != c.limit/5 {
+				t.Errorf("in a fifth of a second more: %d, want %d", got, c.limit/5)
 			}
 			l.now = l.now.Add(time.Hour)
-			if got := l.accepted(c.limit+200, c.reason, send); got != c.limit {
+			if got := l.accepted(c.limit+20, c.reason, send); got != c.limit {
 				t.Errorf("after a pause: %d, want %d", got, c.limit)
 			}
 		})
@@ -144,17 +156,20 @@ func TestProvisionedCapacityIsALimit(t *testing.T) {
 		in.ProvisionedThroughput = &types.ProvisionedThroughput{ReadCapacityUnits: aws.Int64(20), WriteCapacityUnits: aws.Int64(2)}
 	})
 	put := func(n int) error { return l.put(fmt.Sprint(n), 1) }
-	get := func(n int) error { return l.get(fmt.Sprint(n), true) }
+	get := func(int) error { return l.get("one", true) }
+	if err := l.db.Seed(loaded, big("one", 40)); err != nil {
+		t.Fatal(err)
+	}
 	for _, c := range []struct {
 		after         time.Duration
 		writes, reads int
-	}{{0, 2, 20}, {time.Second, 2, 20}, {10 * time.Second, 20, 200}, {time.Hour, 600, 3000}} {
+	}{{0, 2, 2}, {time.Second, 2, 2}, {10 * time.Second, 20, 20}, {time.Hour, 600, 300}} {
 		l.now = l.now.Add(c.after)
 		if got := l.accepted(c.writes+50, "TableWriteProvisionedThroughputExceeded", put); got != c.writes {
 			t.Errorf("after %v: %d writes, want %d", c.after, got, c.writes)
 		}
 		reason := "TableReadProvisionedThroughputExceeded"
-		if c.reads == 3000 { // of the one partition; what is saved would be 6,000
+		if c.reads == 300 { // of the one partition; what is saved would be twice as much
 			reason = "TableReadKeyRangeThroughputExceeded"
 		}
 		if got := l.accepted(c.reads+50, reason, get); got != c.reads {
@@ -174,16 +189,15 @@ func TestAHotKeyOfAnIndexThrottlesWrites(t *testing.T) {
 	})
 	put := func(state string) func(n int) error {
 		return func(n int) error {
-			item := order(fmt.Sprint(state, n), 1)
+			item := big(fmt.Sprint(state, n), 40)
 			item["state"] = &types.AttributeValueMemberS{Value: state}
-			_, err := l.client.PutItem(l.Context(), &dynamodb.PutItemInput{TableName: aws.String(loaded), Item: item})
-			return err
+			return l.putItem(item)
 		}
 	}
-	if got := l.accepted(1100, "IndexWriteKeyRangeThroughputExceeded", put("new")); got != 1000 {
+	if got := l.accepted(40, "IndexWriteKeyRangeThroughputExceeded", put("new")); got != 25 {
 		t.Errorf("%d writes of one state", got)
 	}
-	if got := len(l.db.Items(loaded)); got != 1000 {
+	if got := len(l.db.Items(loaded)); got != 25 {
 		t.Errorf("%d are stored", got)
 	}
 	if got := l.accepted(100, "", func(n int) error { return l.put(fmt.Sprint("without", n), 1) }); got != 100 {
@@ -208,12 +222,8 @@ func TestLimitsOfRequestsAboutSeveralItems(t *testing.T) {
 	ctx := t.Context()
 	cold := func() map[string]types.AttributeValue { return order("customer that nobody else asks for", 1) }
 	hot := order("one", 1)
-	exhaust := func() {
-		t.Helper()
-		l.now = l.now.Add(time.Second)
-		l.accepted(1100, "TableWriteKeyRangeThroughputExceeded", func(int) error { return l.put("one", 1) })
-		l.accepted(3100, "TableReadKeyRangeThroughputExceeded", func(int) error { return l.get("one", true) })
-	}
+	l.accepted(30, "TableWriteKeyRangeThroughputExceeded", func(int) error { return l.putItem(big("one", 40)) })
+	l.accepted(310, "TableReadKeyRangeThroughputExceeded", func(int) error { return l.get("one", true) })
 	write := func(items ...map[string]types.AttributeValue) (map[string][]types.WriteRequest, error) {
 		var writes []types.WriteRequest
 		for _, i := range items {
@@ -232,7 +242,6 @@ func TestLimitsOfRequestsAboutSeveralItems(t *testing.T) {
 		}
 		return out.UnprocessedKeys, nil
 	}
-	exhaust()
 	if left, err := write(hot, cold()); err != nil || len(left[loaded]) != 1 || left[loaded][0].PutRequest.Item["customer"].(*types.AttributeValueMemberS).Value != "one" {
 		t.Errorf("a batch that writes: %v, %v", left, err)
 	}
@@ -272,10 +281,9 @@ func TestLimitsOfRequestsAboutSeveralItems(t *testing.T) {
 // The test's own hands are not bound, and without the option nothing is.
 func TestLimitsAreForClients(t *testing.T) {
 	l := newLoad(t, nil)
-	big := order("one", 1)
-	big["data"] = &types.AttributeValueMemberS{Value: strings.Repeat("x", 300<<10)}
+	huge := big("one", 300)
 	for range 20 {
-		if err := l.db.Seed(loaded, big); err != nil {
+		if err := l.db.Seed(loaded, huge); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -286,8 +294,8 @@ func TestLimitsAreForClients(t *testing.T) {
 	createOrders(t, free, "free")
 	client := free.Client(func(o *dynamodb.Options) { o.Retryer = aws.NopRetryer{} })
 	for range 5 {
-		big["id"] = &types.AttributeValueMemberS{Value: "one"}
-		if _, err := client.PutItem(context.Background(), &dynamodb.PutItemInput{TableName: aws.String("free"), Item: big}); err != nil {
+		huge["id"] = &types.AttributeValueMemberS{Value: "one"}
+		if _, err := client.PutItem(context.Background(), &dynamodb.PutItemInput{TableName: aws.String("free"), Item: huge}); err != nil {
 			t.Fatal(err)
 		}
 	}
