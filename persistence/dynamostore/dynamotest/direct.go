@@ -165,6 +165,10 @@ func (e *apiError) sdk() error {
 	switch code := e.code(); {
 	case code == "ConditionalCheckFailedException":
 		return &types.ConditionalCheckFailedException{Message: &e.message, Item: e.item.wire().sdk()}
+	case code == "ThrottlingException":
+		return &types.ThrottlingException{Message: &e.message, ThrottlingReasons: e.sdkThrottling()}
+	case code == "ProvisionedThroughputExceededException":
+		return &types.ProvisionedThroughputExceededException{Message: &e.message, ThrottlingReasons: e.sdkThrottling()}
 	case code == "TransactionCanceledException":
 		return &types.TransactionCanceledException{Message: &e.message, CancellationReasons: e.sdkReasons()}
 	case e.status >= http.StatusInternalServerError:
@@ -172,6 +176,14 @@ func (e *apiError) sdk() error {
 	default:
 		return &smithy.GenericAPIError{Code: code, Message: e.message, Fault: smithy.FaultClient}
 	}
+}
+
+func (e *apiError) sdkThrottling() []types.ThrottlingReason {
+	reasons := make([]types.ThrottlingReason, len(e.throttling))
+	for i, r := range e.throttling {
+		reasons[i] = types.ThrottlingReason{Reason: aws.String(r.Reason), Resource: aws.String(r.Resource)}
+	}
+	return reasons
 }
 
 func (e *apiError) sdkReasons() []types.CancellationReason {

@@ -56,6 +56,9 @@ func (db *DB) Inject(faults ...Fault) {
 
 func (f Fault) check() error {
 	_, served := operations[f.Operation]
+	if _, ofStreams := streamOperations[f.Operation]; ofStreams {
+		served = true
+	}
 	switch {
 	case f.Do.before == nil && f.Do.after == nil:
 		return fmt.Errorf("dynamotest: a fault without an effect: %+v", f)

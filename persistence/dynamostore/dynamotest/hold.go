@@ -9,6 +9,7 @@ import (
 // use.
 type Held struct {
 	mu      sync.Mutex
+	arrival *sync.Cond // made when it is needed
 	waiting []heldRequest
 }
 
@@ -23,6 +24,7 @@ func (h *Held) keep(x *exchange) heldRequest {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.waiting = append(h.waiting, held)
+	h.arrivals().Broadcast()
 	return held
 }
 
@@ -47,6 +49,23 @@ func ApplyLater(held *Held) Effect {
 		held.keep(x)
 		x.settle(nil, errConnectionReset())
 	}}
+}
+
+// arrivals is told of every request that is kept. The lock is held.
+func (h *Held) arrivals() *sync.Cond {
+	if h.arrival == nil {
+		h.arrival = sync.NewCond(&h.mu)
+	}
+	return h.arrival
+}
+
+// Await returns when that many requests are kept.
+func (h *Held) Await(requests int) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	for len(h.waiting) < requests {
+		h.arrivals().Wait()
+	}
 }
 
 // Waiting is how many requests are kept.

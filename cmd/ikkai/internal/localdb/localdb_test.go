@@ -52,6 +52,7 @@ Resources:
           Projection: {ProjectionType: ALL}
           ProvisionedThroughput: {ReadCapacityUnits: 1, WriteCapacityUnits: 1}
       TimeToLiveSpecification: {AttributeName: expires, Enabled: true}
+      StreamSpecification: {StreamViewType: NEW_IMAGE}
       KinesisStreamSpecification: {StreamArn: !GetAtt Stream.Arn}
   Named:
     Type: AWS::Serverless::SimpleTable
@@ -117,7 +118,8 @@ func TestATemplateAndItemsAreServed(t *testing.T) {
 		t.Errorf("%v, %v", listed, err)
 	}
 	described, err := client.DescribeTable(ctx, &dynamodb.DescribeTableInput{TableName: aws.String("orders-dev")})
-	if err != nil || *described.Table.ProvisionedThroughput.WriteCapacityUnits != 2 || *described.Table.GlobalSecondaryIndexes[0].ItemCount != 1 {
+	if err != nil || *described.Table.ProvisionedThroughput.WriteCapacityUnits != 2 || *described.Table.GlobalSecondaryIndexes[0].ItemCount != 1 ||
+		described.Table.StreamSpecification.StreamViewType != "NEW_IMAGE" {
 		t.Errorf("%+v, %v", described, err)
 	}
 	ttl, err := client.DescribeTimeToLive(ctx, &dynamodb.DescribeTimeToLiveInput{TableName: aws.String("orders-dev")})

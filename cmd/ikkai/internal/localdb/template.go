@@ -112,6 +112,14 @@ func (t template) table(id string, properties *yaml.Node) (Table, error) {
 			if ttl, ok := value.(map[string]any); ok && fmt.Sprint(ttl["Enabled"]) == "true" {
 				table.ttl = fmt.Sprint(ttl["AttributeName"])
 			}
+		case name == "StreamSpecification":
+			value, err := t.value(node)
+			if err != nil {
+				return Table{}, fmt.Errorf("%s: %w", name, err)
+			}
+			if stream, ok := value.(map[string]any); ok {
+				request[name] = map[string]any{"StreamEnabled": true, "StreamViewType": stream["StreamViewType"]}
+			}
 		case !slices.Contains(local, name):
 			table.unserved = append(table.unserved, name)
 		}

@@ -1,0 +1,168 @@
+package dynamotest_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+	"github.com/aws/smithy-go"
+
+	"github.com/ikkai-go/idempotency/persistence/dynamostore/dynamotest"
+)
+
+// newPayments is a database of the examples with its table.
+func newPayments() *dynamotest.DB {
+	db := dynamotest.Open()
+	db.MustCreateTable("payments", "id")
+	return db
+}
+
+// outcome tells an error in a word.
+func outcome(err error) string {
+	if api, ok := errors.AsType[smithy.APIError](err); ok {
+		return api.ErrorCode()
+	}
+	if err != nil {
+		return "broken connection"
+	}
+	return "ok"
+}
+
+// The second and third write of one item suffer, each in its own way.
+func ExampleDB_Inject() {
+	db := newPayments()
+	db.Inject(
+		dynamotest.Fault{Operation: "PutItem", Key: "id=a", Nth: 2, Do: dynamotest.FailAfter()},
+		dynamotest.Fault{Operation: "PutItem", Key: "id=a", Nth: 3, Do: dynamotest.TransactionConflict()},
+	)
+	client := db.Client(once)
+	for _, id := range []string{"a", "b", "a", "b", "a", "b"} {
+		fmt.Println(id, outcome(pay(client, id, "1")))
+	}
+	// Output:
+	// a ok
+	// b ok
+	// a InternalServerError
+	// b ok
+	// a TransactionConflictException
+	// b ok
+}
+
+// A third of all requests are lost, the same ones in each run.
+func ExampleFault() {
+	db := newPayments()
+	db.Inject(dynamotest.Fault{Times: dynamotest.Always, Chance: 1.0 / 3, Seed: 7, Do: dynamotest.LoseRequest()})
+	client := db.Client(once)
+	lost := 0
+	for range 300 {
+		if pay(client, "a", "1") != nil {
+			lost++
+		}
+	}
+	fmt.Println("lost:", lost)
+	db.ClearFaults()
+	fmt.Println(outcome(pay(client, "a", "1")))
+	// Output:
+	// lost: 102
+	// ok
+}
+
+// A test asks in the end whether what it meant to test has happened.
+func ExampleDB_Unmet() {
+	db := newPayments()
+	db.Inject(dynamotest.Fault{Operation: "DeleteItem", Do: dynamotest.LoseReply()})
+	_ = pay(db.Client(), "a", "1")
+	for _, fault := range db.Unmet() {
+		fmt.Println(fault.Operation, fault.Do)
+	}
+	// Output: DeleteItem reply lost
+}
+
+func ExampleThrottleFor() {
+	db := newPayments()
+	db.Inject(dynamotest.Fault{Do: dynamotest.ThrottleFor("TableWriteMaxOnDemandThroughputExceeded")})
+	throttled, ok := errors.AsType[*types.ThrottlingException](pay(db.Client(once), "a", "1"))
+	fmt.Println(ok, *throttled.ThrottlingReasons[0].Reason)
+	// Output: true TableWriteMaxOnDemandThroughputExceeded
+}
+
+func ExampleDeny() {
+	db := newPayments()
+	db.Inject(dynamotest.Fault{Operation: "PutItem", Times: dynamotest.Always, Do: dynamotest.Deny()})
+	err := pay(db.Client(), "a", "1")
+	fmt.Println(outcome(err), strings.Contains(err.Error(), "dynamodb:PutItem on resource: arn:aws:dynamodb:us-east-1:000000000000:table/payments"))
+	// Output: AccessDeniedException true
+}
+
+// A write that its caller has given up on arrives after all.
+func ExampleApplyLater() {
+	db := newPayments()
+	var held dynamotest.Held
+	db.Inject(dynamotest.Fault{Do: dynamotest.ApplyLater(&held)})
+	client := db.Client(once)
+	fmt.Println("first:", outcome(pay(client, "a", "1")))
+	fmt.Println("second:", outcome(pay(client, "a", "2")))
+	for _, late := range held.Release() {
+		fmt.Println("late:", late.Operation, late.Keys, late.Applied)
+	}
+	fmt.Println("stored:", db.Items("payments")[0]["amount"].(*types.AttributeValueMemberN).Value)
+	// Output:
+	// first: broken connection
+	// second: ok
+	// late: PutItem [id=a] true
+	// stored: 1
+}
+
+// The caller waits while somebody else is faster.
+func ExampleHold() {
+	db := newPayments()
+	var held dynamotest.Held
+	db.Inject(dynamotest.Fault{Key: "id=a", Do: dynamotest.Hold(&held)}, dynamotest.Fault{Key: "id=b", Do: dynamotest.After(func(dynamotest.Request) {
+		held.Release()
+	})})
+	client := db.Client(once)
+	waiting := make(chan error)
+	go func() { waiting <- pay(client, "a", "1") }()
+	held.Await(1)
+	fmt.Println("b:", outcome(pay(client, "b", "2")))
+	fmt.Println("a:", outcome(<-waiting))
+	// Output:
+	// b: ok
+	// a: ok
+}
+
+// Somebody else writes between a request's arrival and its being applied.
+func ExampleBefore() {
+	db := newPayments()
+	db.Inject(dynamotest.Fault{Do: dynamotest.Before(func(r dynamotest.Request) {
+		fmt.Println("meanwhile, before", r.Operation, r.Keys)
+		_ = db.Seed("payments", payment("a", "100"))
+	})})
+	fmt.Println(outcome(pay(db.Client(), "a", "1")))
+	// Output:
+	// meanwhile, before PutItem [id=a]
+	// ok
+}
+
+func ExampleCancel() {
+	db := newPayments()
+	db.Inject(dynamotest.Fault{Operation: "TransactWriteItems", Do: dynamotest.Cancel("None", "ThrottlingError")})
+	cancelled, ok := errors.AsType[*types.TransactionCanceledException](transfer(db))
+	fmt.Println(ok, *cancelled.CancellationReasons[1].Code)
+	// Output: true ThrottlingError
+}
+
+// transfer takes from one payment what it gives to another.
+func transfer(db *dynamotest.DB) error {
+	action := func(id, amount string) types.TransactWriteItem {
+		return types.TransactWriteItem{Put: &types.Put{TableName: aws.String("payments"), Item: payment(id, amount)}}
+	}
+	_, err := db.Client(once).TransactWriteItems(context.Background(), &dynamodb.TransactWriteItemsInput{
+		TransactItems: []types.TransactWriteItem{action("a", "-1"), action("b", "1")},
+	})
+	return err
+}
