@@ -11,6 +11,7 @@ import (
 
 	"github.com/ikkai-go/idempotency"
 	"github.com/ikkai-go/idempotency/idempotent"
+	"github.com/ikkai-go/idempotency/internal/endpoint"
 	"github.com/ikkai-go/idempotency/persistence"
 	"github.com/ikkai-go/idempotency/persistence/dynamostore"
 	"github.com/ikkai-go/idempotency/persistence/dynamostore/dynamotest"
@@ -49,8 +50,8 @@ func onEveryStore(t *testing.T, story func(*testing.T, persistence.Store)) {
 		_, store := newDynamo(t)
 		story(t, store)
 	})
-	if client, set := dynamotest.External(); set {
-		t.Run(dynamotest.EndpointEnv, func(t *testing.T) {
+	if client, set := endpoint.Client(); set {
+		t.Run(endpoint.Variable, func(t *testing.T) {
 			config := dynamostore.Config{Table: "idempotency-" + rand.Text()}
 			if err := dynamostore.CreateTable(t.Context(), client, config); err != nil {
 				t.Fatal(err)

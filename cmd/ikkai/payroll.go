@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/ikkai-go/idempotency/cmd/ikkai/internal/payday"
+	"github.com/ikkai-go/idempotency/internal/endpoint"
 	"github.com/ikkai-go/idempotency/persistence/dynamostore/dynamotest"
 )
 
@@ -21,7 +22,7 @@ func runPayroll(ctx context.Context, args []string, stdout, stderr io.Writer) er
 		return err
 	}
 	slog.SetDefault(slog.New(slog.DiscardHandler)) // the guards' log would run into the bar
-	client, kept := dynamotest.External()
+	client, kept := endpoint.Client()
 	if !kept {
 		client = dynamotest.Open().Client()
 	}
@@ -36,7 +37,7 @@ func runPayroll(ctx context.Context, args []string, stdout, stderr io.Writer) er
 	case ctx.Err() != nil && kept:
 		return fmt.Errorf("%w; start it again for those who are left", err)
 	case ctx.Err() != nil:
-		return fmt.Errorf("%w; the embedded DynamoDB is gone, and who was paid with it (%s keeps them in another one)", err, dynamotest.EndpointEnv)
+		return fmt.Errorf("%w; the embedded DynamoDB is gone, and who was paid with it (%s keeps them in another one)", err, endpoint.Variable)
 	}
 	return err
 }

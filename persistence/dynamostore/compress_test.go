@@ -22,6 +22,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
+	"github.com/ikkai-go/idempotency/internal/endpoint"
 	"github.com/ikkai-go/idempotency/persistence"
 	"github.com/ikkai-go/idempotency/persistence/dynamostore"
 	"github.com/ikkai-go/idempotency/persistence/dynamostore/dynamotest"
@@ -79,8 +80,8 @@ func TestTheContractIsKeptWithCompressedResults(t *testing.T) {
 			})
 		})
 	}
-	if client, set := dynamotest.External(); set {
-		t.Run(dynamotest.EndpointEnv, func(t *testing.T) {
+	if client, set := endpoint.Client(); set {
+		t.Run(endpoint.Variable, func(t *testing.T) {
 			config := dynamostore.Config{Table: "idempotency-" + cryptorand.Text(), Compress: true}
 			storetest.Run(t, func(t *testing.T) persistence.Store { return bulky{newTable(t, client, config)} })
 		})

@@ -4,6 +4,7 @@ import (
 	"crypto/rand"
 	"testing"
 
+	"github.com/ikkai-go/idempotency/internal/endpoint"
 	"github.com/ikkai-go/idempotency/persistence"
 	"github.com/ikkai-go/idempotency/persistence/dynamostore"
 	"github.com/ikkai-go/idempotency/persistence/dynamostore/dynamotest"
@@ -38,13 +39,13 @@ func TestTheContractIsKept(t *testing.T) {
 	t.Run("no items with failed conditions", func(t *testing.T) {
 		storetest.Run(t, embedded(dynamostore.Config{}, dynamotest.Fault{Times: dynamotest.Always, Do: dynamotest.OmitItem()}))
 	})
-	if client, set := dynamotest.External(); set {
+	if client, set := endpoint.Client(); set {
 		external := func(config dynamostore.Config) func(*testing.T) persistence.Store {
 			config.Table = "idempotency-" + rand.Text()
 			return func(t *testing.T) persistence.Store { return newTable(t, client, config) }
 		}
-		t.Run(dynamotest.EndpointEnv, func(t *testing.T) { storetest.Run(t, external(dynamostore.Config{})) })
-		t.Run(dynamotest.EndpointEnv+" composite", func(t *testing.T) { storetest.Run(t, external(composite())) })
+		t.Run(endpoint.Variable, func(t *testing.T) { storetest.Run(t, external(dynamostore.Config{})) })
+		t.Run(endpoint.Variable+" composite", func(t *testing.T) { storetest.Run(t, external(composite())) })
 	}
 }
 

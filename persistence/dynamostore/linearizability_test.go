@@ -9,6 +9,7 @@ import (
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 
+	"github.com/ikkai-go/idempotency/internal/endpoint"
 	"github.com/ikkai-go/idempotency/internal/lincheck"
 	"github.com/ikkai-go/idempotency/persistence/dynamostore"
 	"github.com/ikkai-go/idempotency/persistence/dynamostore/dynamotest"
@@ -81,9 +82,9 @@ func TestTheStoreIsLinearizableForCallersWhoseRequestsAreRepeated(t *testing.T) 
 // Here requests are neither timed out nor repeated behind the caller's back: what
 // a network loses is then seen as a call without an answer.
 func TestTheStoreIsLinearizableAtTheExternalEndpoint(t *testing.T) {
-	client, set := dynamotest.External()
+	client, set := endpoint.Client()
 	if !set {
-		t.Skip(dynamotest.EndpointEnv + " is not set")
+		t.Skip(endpoint.Variable + " is not set")
 	}
 	store := newTable(t, dynamodb.New(client.Options(), once), dynamostore.Config{
 		Table:          "idempotency-" + rand.Text(),

@@ -13,9 +13,9 @@ import (
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 
+	"github.com/ikkai-go/idempotency/internal/endpoint"
 	"github.com/ikkai-go/idempotency/persistence"
 	"github.com/ikkai-go/idempotency/persistence/dynamostore"
-	"github.com/ikkai-go/idempotency/persistence/dynamostore/dynamotest"
 )
 
 // forgetful is a network that loses the replies to as many transactions.
@@ -35,9 +35,9 @@ func (f *forgetful) Do(r *http.Request) (*http.Response, error) {
 
 // The essentials of transactions once more, at a database that is not ours.
 func TestTransactionsAtTheExternalEndpoint(t *testing.T) {
-	client, set := dynamotest.External()
+	client, set := endpoint.Client()
 	if !set {
-		t.Skip(dynamotest.EndpointEnv + " is not set")
+		t.Skip(endpoint.Variable + " is not set")
 	}
 	network := &forgetful{next: client.Options().HTTPClient}
 	client = dynamodb.New(client.Options(), func(o *dynamodb.Options) { o.HTTPClient = network }, impatient)

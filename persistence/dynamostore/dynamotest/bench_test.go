@@ -11,6 +11,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
+	"github.com/ikkai-go/idempotency/internal/endpoint"
 	"github.com/ikkai-go/idempotency/persistence/dynamostore/dynamotest"
 )
 
@@ -29,7 +30,7 @@ func BenchmarkLargeTable(b *testing.B) {
 		o.HTTPClient, o.BaseEndpoint = awshttp.NewBuildableClient(), aws.String(url)
 	})
 	b.Run("embedded", func(b *testing.B) { benchmarkLargeTable(b, embedded) })
-	if external, ok := dynamotest.External(); ok {
+	if external, ok := endpoint.Client(); ok {
 		b.Run("endpoint", func(b *testing.B) { benchmarkLargeTable(b, external) })
 	}
 }

@@ -16,6 +16,8 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodbstreams"
 	"github.com/aws/smithy-go"
+
+	external "github.com/ikkai-go/idempotency/internal/endpoint"
 )
 
 // behaviour is one thing DynamoDB does. It is asserted against a client and nothing else, so that every endpoint can
@@ -54,9 +56,9 @@ func TestTheEmbeddedDatabaseBehavesOverHTTP(t *testing.T) {
 }
 
 func TestTheEndpointBehavesLikeTheEmbeddedDatabase(t *testing.T) {
-	client, set := External()
+	client, set := external.Client()
 	if !set {
-		t.Skipf("%s names no other database to compare with", EndpointEnv)
+		t.Skipf("%s names no other database to compare with", external.Variable)
 	}
 	at := newEndpoint(t, client)
 	at.wordings = new([]string)

@@ -17,6 +17,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
+	"github.com/ikkai-go/idempotency/internal/endpoint"
 	"github.com/ikkai-go/idempotency/persistence"
 	"github.com/ikkai-go/idempotency/persistence/dynamostore"
 	"github.com/ikkai-go/idempotency/persistence/dynamostore/dynamotest"
@@ -320,9 +321,9 @@ func TestRowsWithoutItemsInFailedConditions(t *testing.T) {
 }
 
 func TestRowsAtTheExternalEndpoint(t *testing.T) {
-	client, set := dynamotest.External()
+	client, set := endpoint.Client()
 	if !set {
-		t.Skip(dynamotest.EndpointEnv + " is not set")
+		t.Skip(endpoint.Variable + " is not set")
 	}
 	for i, st := range stories {
 		t.Run(st.name, func(t *testing.T) {
