@@ -39,16 +39,16 @@ var stepMutants = []mutant{
 	},
 	{
 		name:   "a superseded owner starts its next step",
-		file:   "idempotent/journal.go",
-		old:    "	case j.lost != nil:\n		return j.lost\n",
-		new:    "",
+		file:   "idempotent/hold.go",
+		old:    "	if lost != nil {\n		return lost\n	}\n",
+		new:    "	_ = lost\n",
 		caught: []test{{"idempotent", "TestASupersededOwnerCannotStartItsNextStep"}},
 	},
 	{
 		name:   "a step starts after the end of the lease",
 		file:   "idempotent/journal.go",
-		old:    "	case ctx.Err() != nil:\n		return &NotStartedError{Key: j.call.Key, Err: ctx.Err()}\n	case !j.until.IsZero() && !wallClock().Before(j.until):\n		return &NotStartedError{Key: j.call.Key, Err: context.DeadlineExceeded}\n",
-		new:    "",
+		old:    "		return j.hold.check(ctx)\n",
+		new:    "		return nil\n",
 		caught: []test{{"idempotent", "TestARunThatDiesIsResumedAfterItsLastStep"}},
 	},
 	{
@@ -138,7 +138,7 @@ var stepMutants = []mutant{
 	{
 		name:   "a refused write is taken for a success",
 		file:   "idempotent/tenure.go",
-		old:    "	case !t.settled:\n		return t.settleFailure(ctx, uncommitted(t.record.Key, err))\n",
+		old:    "	case !t.settled:\n		return t.settleFailure(ctx, uncommitted(t.record.Key, err, DoneMaybe))\n",
 		new:    "	case !t.settled:\n		return nil\n",
 		caught: []test{{"idempotent", "TestARefusedWriteFailsTheFunction"}},
 	},
@@ -152,14 +152,14 @@ var stepMutants = []mutant{
 	{
 		name:   "a duplicate that fails because of what the first has done gets its own error",
 		file:   "idempotent/once.go",
-		old:    "		if record, finished := o.guard.look(ctx, o.claim); finished {\n			return o.answer(ctx, record, nil)\n		}\n",
-		new:    "",
+		old:    "		if record, finished := o.guard.look(ctx, o.budget, o.claim); finished {\n",
+		new:    "		if record, finished := o.guard.look(ctx, o.budget, o.claim); finished && cause == nil {\n",
 		caught: []test{{"idempotent", "TestInTheShortFormADuplicateIsAnsweredAlsoWhereItsOwnRunFails"}},
 	},
 	{
 		name:   "the short form starts too late",
 		file:   "idempotent/once.go",
-		old:    "	if ctx.Err() != nil || !wallClock().Before(o.until) {\n",
+		old:    "	if !wallClock().Before(o.until()) {\n",
 		new:    "	if false {\n",
 		caught: []test{{"idempotent", "TestTheShortFormDoesNotStartTooLate"}},
 	},
@@ -208,7 +208,7 @@ var stepMutants = []mutant{
 	{
 		name:   "a zombie of the short form commits",
 		file:   "idempotent/once.go",
-		old:    "	if !now.Before(o.until) {\n",
+		old:    "	if !now.Before(o.end()) {\n",
 		new:    "	if false {\n",
 		caught: []test{{"idempotent", "TestAZombieOfTheShortFormCommitsNothing"}},
 	},
@@ -229,7 +229,7 @@ var stepMutants = []mutant{
 	{
 		name:   "without a record, writes that may have arrived are sent again",
 		file:   "idempotent/journal.go",
-		old:    "	if !j.recorded && len(state.unsent.writes) > 0 {\n",
+		old:    "	if j.hold == nil && len(state.unsent.writes) > 0 {\n",
 		new:    "	if false {\n",
 		caught: []test{{"idempotent", "TestWithoutARecordWritesThatMayHaveArrivedAreNotSentAgain"}},
 	},
