@@ -104,14 +104,31 @@ func (w *world) happen(ctx context.Context, name string) {
 }
 
 // truth answers a process that finds out whether a step has happened.
-func (w *world) truth(p *Process) signal {
-	book := w.books[p.asks]
+func (w *world) truth(t *thread) signal {
+	book := w.books[t.asks]
 	w.stirred = true
 	if book.happened {
 		return confirms
 	}
-	book.told = p.index
+	book.told = t.p.index
 	return denies
+}
+
+// finishes notes that the function of a step has returned, or that it is known to have
+// happened. That is the order of steps; what is recorded of them may arrive in another.
+func (p *Process) finishes(name string) {
+	p.did = append(p.did, name)
+	p.returned = append(slices.DeleteFunc(p.returned, func(other string) bool { return other == name }), name)
+}
+
+// finish puts a step that is recorded now into the order of those that are.
+func (w *world) finish(p *Process, name string) {
+	before := p.returned[:slices.Index(p.returned, name)+1]
+	at := len(w.finished)
+	for at > 0 && !slices.Contains(before, w.finished[at-1]) && slices.Contains(p.returned, w.finished[at-1]) {
+		at--
+	}
+	w.finished = slices.Insert(w.finished, at, name)
 }
 
 // judgeUndo judges the start of a compensation.
@@ -170,7 +187,7 @@ func (w *world) judgeSteps(p *Process, r *request, before, after record) {
 	}
 	for _, name := range w.system.Saga.names() {
 		if after.has(name) && !before.has(name) {
-			w.finished = append(w.finished, name)
+			w.finish(p, name)
 		}
 		for _, mark := range []string{name, name + compensatedSuffix} {
 			if after.has(mark) && !before.has(mark) && !slices.Contains(p.did, mark) {

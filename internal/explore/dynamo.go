@@ -151,7 +151,7 @@ func (w wire) GetItem(ctx context.Context, in *dynamodb.GetItemInput, _ ...func(
 
 // TransactWriteItems implements [dynamostore.API].
 func (w wire) TransactWriteItems(ctx context.Context, in *dynamodb.TransactWriteItemsInput, _ ...func(*dynamodb.Options)) (*dynamodb.TransactWriteItemsOutput, error) {
-	return Ask(ctx, w.p, "TransactWriteItems", func() (*dynamodb.TransactWriteItemsOutput, error) { return w.db.TransactWriteItems(ctx, in) })
+	return Ask(ctx, w.p, transaction, func() (*dynamodb.TransactWriteItemsOutput, error) { return w.db.TransactWriteItems(ctx, in) })
 }
 
 // itemless keeps the items in the way of failed conditions back.

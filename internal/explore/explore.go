@@ -20,6 +20,8 @@ type Bounds struct {
 	// Passes is how often time passes, at most: each time to any of the instants at
 	// which somebody may decide otherwise than before.
 	Passes int
+	// Silence also has all tries of a call go without an answer until its time is over.
+	Silence bool
 	// InTurn has each caller come when the one before is gone, and no lease is live.
 	InTurn bool
 	// Skews are what the callers' clocks show more than the true time; callers
@@ -34,6 +36,8 @@ type Bounds struct {
 	Full bool
 	// Depth is the longest path in steps; zero is no limit.
 	Depth int
+	// First ends the exploration at the first broken promise.
+	First bool
 	// Shortest looks for the shortest way to break each promise. It takes longer.
 	Shortest bool
 }
@@ -43,6 +47,17 @@ func (b Bounds) skew(caller int) time.Duration {
 		return b.Skews[caller]
 	}
 	return 0
+}
+
+// fastest is by how much a clock within the allowance may be ahead.
+func (b Bounds) fastest() time.Duration {
+	fastest := Allowance
+	for i, skew := range b.Skews {
+		if i == 0 || skew > fastest {
+			fastest = skew
+		}
+	}
+	return min(fastest, Allowance)
 }
 
 // Report is what an exploration has found.
@@ -67,6 +82,9 @@ func (r Report) Write(w io.Writer) {
 	}
 	if r.Bounds.Failures > 0 {
 		fmt.Fprintf(w, ", %d failures", r.Bounds.Failures)
+	}
+	if r.Bounds.Silence {
+		fmt.Fprint(w, ", also silence")
 	}
 	if r.Bounds.InTurn {
 		fmt.Fprint(w, ", one caller after the other")

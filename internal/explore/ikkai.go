@@ -20,16 +20,38 @@ const (
 // OnDynamoDB is this library on the embedded DynamoDB: the engine, the store with its
 // conditional writes, and the conditions as DynamoDB evaluates them.
 func OnDynamoDB(config idempotent.Config) System {
-	name := "ikkai on DynamoDB"
+	return onDynamoDB(named("ikkai on DynamoDB", config), config, func(w wire) dynamostore.API { return w })
+}
+
+// named is the name of a system, and what is special about its guards.
+func named(name string, config idempotent.Config) string {
 	if config.ReadFirst {
 		name += ", read first"
 	}
 	if config.OnlyEnlists {
 		name += ", in one request"
 	}
-	system := onDynamoDB(name, config, func(w wire) dynamostore.API { return w })
-	system.AtOnce = config.OnlyEnlists
-	return system
+	if config.Lease > 0 {
+		name += ", renewed"
+	}
+	if config.OnEndedLease == persistence.RefuseUnknown {
+		name += ", unknown refused"
+	}
+	return name
+}
+
+// guardedSystem is a system of this library.
+func guardedSystem(config idempotent.Config, s System) System {
+	s.Guarded = true
+	s.AtOnce = config.OnlyEnlists
+	s.Lease = config.Lease
+	s.Unsure = config.OnEndedLease == persistence.RefuseUnknown
+	return s
+}
+
+// OnSpoiledDynamoDB is the same where requests are changed on their way.
+func OnSpoiledDynamoDB(config idempotent.Config, how string, spoil func(dynamostore.API) dynamostore.API) System {
+	return onDynamoDB(named("ikkai on DynamoDB", config)+", where "+how, config, func(w wire) dynamostore.API { return spoil(w) })
 }
 
 // OnItemlessDynamoDB is the same on an endpoint that does not say which item was in
@@ -39,7 +61,7 @@ func OnItemlessDynamoDB(config idempotent.Config) System {
 }
 
 func onDynamoDB(name string, config idempotent.Config, client func(wire) dynamostore.API) System {
-	return System{Name: name, Open: func() (Table, error) {
+	return guardedSystem(config, System{Name: name, Open: func() (Table, error) {
 		t, err := openDynamo(attributes{
 			key: "idempotency_key", status: "status", owner: "owner", lease: "lease_until", expiry: "expire_at", result: "result", attempt: "attempt", steps: "steps",
 		})
@@ -47,7 +69,7 @@ func onDynamoDB(name string, config idempotent.Config, client func(wire) dynamos
 			return nil, err
 		}
 		return &ikkaiTable{t, config, client}, nil
-	}}
+	}})
 }
 
 type ikkaiTable struct {
@@ -69,6 +91,13 @@ func (t *ikkaiTable) Connect(p *Process) (Protocol, error) {
 func (s System) WithSaga(saga Saga) System {
 	s.Name += ", " + saga.String()
 	s.Saga = saga
+	return s
+}
+
+// Judged is the system with other words for its answers.
+func (s System) Judged(how string, judge func(error) idempotent.Verdict) System {
+	s.Name += ", where " + how
+	s.Judge = judge
 	return s
 }
 

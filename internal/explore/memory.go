@@ -12,9 +12,10 @@ import (
 // OnMemory is this library on the reference store: each of the store's calls is a
 // request.
 func OnMemory(config idempotent.Config) System {
-	return System{Name: "ikkai on Memory", Open: func() (Table, error) {
+	name := named("ikkai on Memory", config)
+	return guardedSystem(config, System{Name: name, Open: func() (Table, error) {
 		return &memoryTable{config: config}, nil
-	}}
+	}})
 }
 
 type memoryTable struct {
@@ -76,6 +77,12 @@ func (r remote) Checkpoint(ctx context.Context, l persistence.Lease, step string
 		return struct{}{}, r.store.Checkpoint(context.Background(), l, step, output)
 	})
 	return below("checkpoint", err)
+}
+
+// Renew implements [persistence.Renewer].
+func (r remote) Renew(ctx context.Context, l persistence.Lease) error {
+	_, err := Ask(ctx, r.p, "Renew", func() (struct{}, error) { return struct{}{}, r.store.Renew(context.Background(), l) })
+	return below("renew", err)
 }
 
 // Read implements [persistence.Reader].

@@ -6,7 +6,13 @@ import (
 	"fmt"
 	"runtime"
 	"slices"
+	"sync"
 	"time"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+
+	"github.com/ikkai-go/idempotency/idempotent"
 )
 
 // tries is how often a request is sent until its reply arrives. The SDK's own
@@ -35,8 +41,7 @@ const (
 	asking                // its request is about to be applied
 	hearing               // its request was applied, and the reply is on its way
 	running               // it is in the guarded function, or in one that belongs to a step of it
-	ended                 // it has its answer
-	dead
+	gone                  // it has come to its end, or its process has
 )
 
 // signal makes a process go on, or tells what it has seen.
@@ -53,6 +58,10 @@ const (
 	confirms               // that the step has happened
 	denies                 // that the step has happened
 	answered               // by the store, in place of all that was seen on the way to that
+	silence                // no reply until the time of the call is over
+	refused                // the request, by the table
+	gaveUp                 // waiting for the reply, since its context has ended
+	asks                   // at a time of its own
 	dies
 )
 
@@ -65,6 +74,50 @@ type Process struct {
 	index int
 	name  string
 
+	// threads are what goes on in it at the same time: the call, the renewals of its
+	// lease, and steps beside others. Some of them may not have begun.
+	threads []*thread
+	begun   bool
+	ended   bool // it has its answer
+	dead    bool
+
+	within  context.Context // of the guarded function; nil outside of it
+	entered bool            // the guarded function
+
+	past     []event
+	met      int      // who had written the record that its last request left alone
+	tokens   int      // how many owners it has been
+	acts     bool     // something has begun whose effect commits with nothing
+	declined bool     // one of its functions has failed for good
+	refused  bool     // the table has refused what it asked for, and would again
+	wrote    bool     // writes that it has enlisted were applied
+	ran      string   // the result of its run; empty before
+	returned []string // steps, in the order in which their functions have returned
+	did      []string // steps that have succeeded, or are known to have, and marks of those that it has undone
+	answer   string
+	err      error
+	broke    bool // the call has panicked
+	judged   bool
+	verdict  idempotent.Verdict
+
+	mu        sync.Mutex
+	abandoned []*request // that it does not wait for any more, and that may be applied yet
+	leases    leases
+}
+
+// The threads of a process. Those of steps follow, in the order of the saga.
+const (
+	calling = iota
+	renewing
+	stepping
+)
+
+// thread is something of a process that goes on by itself.
+type thread struct {
+	p      *Process
+	number int
+	name   string // after that of the process, where there are several
+
 	at      moment
 	resume  chan signal
 	request *request        // at asking and hearing
@@ -72,27 +125,34 @@ type Process struct {
 	doing   string          // which function that is
 	ways    []kind          // in which it may end
 	asks    string          // the step of which it finds out whether it has happened
-	within  context.Context // of the guarded function; nil outside of it
-	entered bool            // the guarded function
+}
 
-	past   []event
-	met    int      // who had written the record that its last request left alone
-	tokens int      // how many owners it has been
-	ran    string   // the result of its run; empty before
-	did    []string // steps that have succeeded, or are known to have, and marks of those that it has undone
-	answer string
-	err    error
+type threadKey struct{}
+
+// on returns a context in which a process goes on in a thread.
+func (p *Process) on(ctx context.Context, number int) context.Context {
+	return context.WithValue(ctx, threadKey{}, p.threads[number])
+}
+
+// thread returns the one that ctx belongs to.
+func (p *Process) thread(ctx context.Context) *thread {
+	if t, ok := ctx.Value(threadKey{}).(*thread); ok {
+		return t
+	}
+	return p.threads[calling]
 }
 
 // request is one try of a process to have something done at the table.
 type request struct {
 	name    string
 	reads   bool
+	commits bool    // the application's writes, too
 	apply   func()  // for the process that waits for the reply
 	again   func()  // for nobody
 	applied *bool   // this try or another one of the same request
 	reply   reply   // once applied
 	past    []event // of the process, when it was sent
+	limit   time.Time
 }
 
 // Ask sends a request for a process: apply carries it out at the table. Where no
@@ -101,6 +161,8 @@ type request struct {
 func Ask[R any](ctx context.Context, p *Process, name string, apply func() (R, error)) (R, error) {
 	var none R
 	applied := false
+	t := p.thread(ctx)
+	limit, _ := ctx.Deadline()
 	for range tries {
 		if err := ctx.Err(); err != nil {
 			return none, err
@@ -109,23 +171,45 @@ func Ask[R any](ctx context.Context, p *Process, name string, apply func() (R, e
 			reply R
 			err   error
 		)
-		p.request = &request{
+		t.request = &request{
 			name:    name,
 			reads:   name == Read,
+			commits: name == transaction,
 			apply:   func() { reply, err = apply() },
 			again:   func() { _, _ = apply() },
 			applied: &applied,
 			past:    slices.Clip(p.past),
+			limit:   limit,
 		}
-		if p.stop(asking) == arrived {
+		switch t.stop(ctx, asking) {
+		case arrived:
 			return reply, err
+		case silence:
+			return none, context.DeadlineExceeded
+		case refused:
+			p.refused = true
+			return none, errRefused
+		case gaveUp:
+			return none, ctx.Err()
 		}
 	}
 	return none, errNoReply
 }
 
-// Read is the name of requests that change nothing.
-const Read = "GetItem"
+// Requests that are of a special kind.
+const (
+	// Read is the name of requests that change nothing.
+	Read = "GetItem"
+	// transaction is the name of requests that may carry writes of the application.
+	transaction = "TransactWriteItems"
+)
+
+// errRefused is DynamoDB's answer to a transaction that it has not carried out, though
+// there was nothing wrong with it.
+var errRefused = &types.TransactionCanceledException{
+	Message:             aws.String("Transaction cancelled"),
+	CancellationReasons: []types.CancellationReason{{Code: aws.String("ItemCollectionSizeLimitExceeded")}},
+}
 
 // begin begins the process's call.
 func (p *Process) begin(protocol Protocol) {
@@ -134,15 +218,20 @@ func (p *Process) begin(protocol Protocol) {
 		defer cancel()
 		finished := false
 		defer func() {
-			if p.at == dead {
+			p.threads[calling].at = gone
+			if p.dead {
 				return
 			}
 			if !finished {
-				p.err = fmt.Errorf("the call panicked: %v", recover())
+				p.err, p.broke = fmt.Errorf("the call panicked: %v", recover()), true
 			}
-			p.at = ended
+			p.ended = true
 		}()
-		p.answer, p.err = protocol(ctx, p.run)
+		p.answer, p.err = protocol(p.on(ctx, calling), p.run)
+		p.verdict = idempotent.VerdictOf(p.err)
+		if judge := p.world.system.Judge; judge != nil {
+			p.verdict = judge(p.err)
+		}
 		finished = true
 	}()
 }
@@ -161,8 +250,11 @@ func (p *Process) run(ctx context.Context) (string, error) {
 		return result, nil
 	}
 	ways := []kind{returnsOK, returnsError, unwinds}
-	if p.world.system.AtOnce {
+	if p.world.system.Guarded {
 		ways = append(ways, failsForGood)
+	}
+	if !p.world.system.AtOnce {
+		p.acts = true
 	}
 	if _, err := p.pause(ctx, "function", ways...); err != nil {
 		return "", err
@@ -177,11 +269,13 @@ func (p *Process) run(ctx context.Context) (string, error) {
 // pause stops in a function, until it ends in one of the ways. Its error is the
 // function's.
 func (p *Process) pause(ctx context.Context, doing string, ways ...kind) (signal, error) {
-	p.ctx, p.doing, p.ways = ctx, doing, ways
-	switch s := p.stop(running); s {
+	t := p.thread(ctx)
+	t.ctx, t.doing, t.ways = ctx, doing, ways
+	switch s := t.stop(ctx, running); s {
 	case fails, breaks:
 		return s, errTryAgain
 	case declines:
+		p.declined = true
 		return s, errDeclined(p.name)
 	case panics:
 		panic(errTryAgain)
@@ -193,22 +287,58 @@ func (p *Process) pause(ctx context.Context, doing string, ways ...kind) (signal
 // works tells whether the process is in the guarded function, or in one that undoes
 // it, and has time left.
 func (p *Process) works() bool {
-	return p.at == running && p.ctx.Err() == nil || p.within != nil && !p.over() && p.within.Err() == nil
+	if p.over() {
+		return false
+	}
+	for _, t := range p.threads {
+		if t.at == running && t.ctx.Err() == nil {
+			return true
+		}
+	}
+	return p.within != nil && p.within.Err() == nil
 }
 
-// stop hands control to the world. A dead process never gets it back: what its
-// deferred functions still ask for is not heard either.
-func (p *Process) stop(at moment) signal {
-	if p.at != dead {
-		p.at = at
-		if s := <-p.resume; s != dies {
-			return s
-		}
-		p.at = dead
+// stop hands control to the world. A thread of a dead process never gets it back: what
+// its deferred functions still ask for is not heard either. One that renews a lease does
+// so until its context ends.
+func (t *thread) stop(ctx context.Context, at moment) signal {
+	p := t.p
+	if p.dead {
+		runtime.Goexit()
 	}
-	runtime.Goexit()
-	return dies
+	t.at = at
+	s, ended := dies, (<-chan struct{})(nil)
+	if t.number == renewing {
+		ended = ctx.Done()
+	}
+	select {
+	case s = <-t.resume:
+	case <-ended:
+		s = gaveUp
+	}
+	if p.dead || s == dies {
+		t.at = gone
+		runtime.Goexit()
+	}
+	if s == gaveUp {
+		p.abandon(t, at)
+	}
+	return s
+}
+
+// abandon notes that a thread does not wait any more for what it has asked for.
+func (p *Process) abandon(t *thread, at moment) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if at == asking && !t.request.reads {
+		p.abandoned = append(p.abandoned, t.request)
+	}
+	t.at = gone
+	p.past = append(p.past, event{thread: t.number, signal: gaveUp, at: p.world.now()})
 }
 
 // over tells whether the process does nothing any more.
-func (p *Process) over() bool { return p.at == ended || p.at == dead }
+func (p *Process) over() bool { return p.ended || p.dead }
+
+// pauses tells whether a thread waits for the world to decide.
+func (t *thread) pauses() bool { return t.at == asking || t.at == hearing || t.at == running }

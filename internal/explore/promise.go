@@ -23,6 +23,10 @@ const (
 	Innocent Promise = "no caller is rejected by its own record"
 	Truthful Promise = "whoever gets an answer gets a recorded result"
 	Bounded  Promise = "every record is settled, or bounded by a lease"
+	Held     Promise = "a run's context ends before the lease that the record has, by any clock"
+	Claimed  Promise = "every answer's claim of what was done is true of the books"
+	Helps    Promise = "whoever is told to repeat a request, and does, gets a recorded outcome"
+	Final    Promise = "whoever is told not to repeat a request would not be helped by it, or do it twice"
 	Live     Promise = "once the leases are over, the next caller runs or gets the result"
 )
 
@@ -31,7 +35,7 @@ const (
 const Once Promise = "the function runs once before its record expires"
 
 var promises = []Promise{
-	Alone, Fenced, Stable, Owner, Inert, Innocent, Truthful, Bounded, Live, Once,
+	Alone, Fenced, Held, Stable, Owner, Inert, Innocent, Truthful, Bounded, Live, Claimed, Helps, Final, Once,
 	Finished, Kept, Started, Backward, Reverse, Undone, Paired, Documented, Committed,
 }
 
@@ -114,10 +118,35 @@ func (w *world) judgeStart(ctx context.Context, p *Process, doing string) {
 	}
 }
 
-// judgeEnd judges the answer that a process has got, if it has.
+// judgeHolds judges, in every state, by what right the runs under way go on.
+func (w *world) judgeHolds() {
+	if !w.system.Guarded || w.system.AtOnce || w.regained {
+		return
+	}
+	for _, p := range w.processes {
+		if p.index != w.holder || !p.works() {
+			continue
+		}
+		if fastest := w.now().Add(w.bounds.fastest()); w.record.Status != persistence.StatusProcessing || !w.record.LeaseLive(fastest) {
+			w.violate(Held, "%s's function has time left, and there is %s", p.name, w.describe(w.record))
+		}
+	}
+}
+
+// judgeEnds judges the answers that processes have got.
+func (w *world) judgeEnds() {
+	for _, p := range w.processes {
+		if p.ended && !p.judged {
+			p.judged = true
+			w.judgeEnd(p)
+			w.judgeClaim(p)
+		}
+	}
+}
+
+// judgeEnd judges an answer.
 func (w *world) judgeEnd(p *Process) {
 	switch {
-	case p.at != ended:
 	case errors.Is(p.err, ErrRejected) && p.met == p.index:
 		w.violate(Innocent, "%s is told that another run is under way, but it is its own record", p.name)
 	case p.err == nil && !slices.Contains(w.results, p.answer):
@@ -144,25 +173,10 @@ func (w *world) settle() {
 		}
 		w.outlastLease()
 	}
-	last := w.add(0)
-	w.start(last)
-	for !last.over() {
-		switch last.at {
-		case asking:
-			w.apply(last)
-		case hearing:
-			w.resume(last, arrived)
-		case running:
-			end := returns
-			if last.ways[0] == finds {
-				end = w.truth(last)
-			}
-			w.resume(last, end)
-		}
-	}
+	last := w.undisturbed()
 	replays := r.exists && r.Status.Finished() && !r.Expired(w.now())
 	switch {
-	case errors.Is(last.err, ErrFailed) && w.record.exists && w.record.Status == persistence.StatusFailed:
+	case w.recordedFailure(last), w.system.Unsure && needsPerson(last):
 	case last.err != nil:
 		w.violate(Live, "the last caller gets %v", last.err)
 	case w.record.Status != persistence.StatusCompleted:
@@ -170,4 +184,37 @@ func (w *world) settle() {
 	case replays && (last.ran != "" && !w.system.AtOnce || last.answer != string(r.Result)):
 		w.violate(Live, "the last caller gets %q instead of the recorded %q", last.answer, r.Result)
 	}
+}
+
+// undisturbed is a call to which nothing happens but what it does, and whose function
+// succeeds.
+func (w *world) undisturbed() *Process {
+	p := w.add(0)
+	w.start(p)
+	for !p.over() {
+		i := slices.IndexFunc(p.threads, (*thread).pauses)
+		if i < 0 {
+			panic("explore: a call stands still by itself")
+		}
+		switch t := p.threads[i]; t.at {
+		case asking:
+			w.apply(t)
+		case hearing:
+			w.resume(t, arrived)
+		case running:
+			end := returns
+			if t.ways[0] == finds {
+				end = w.truth(t)
+			}
+			w.resume(t, end)
+		}
+		w.gather()
+		w.judgeHolds()
+	}
+	return p
+}
+
+// recordedFailure tells whether the answer is a failure that is recorded.
+func (w *world) recordedFailure(p *Process) bool {
+	return errors.Is(p.err, ErrFailed) && w.record.exists && w.record.Status == persistence.StatusFailed
 }

@@ -2,9 +2,12 @@ package explore
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"runtime"
 	"strconv"
 	"strings"
+	"sync"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
@@ -27,6 +30,8 @@ type Stage struct {
 	// Enlists says that the effects of the step, and of its compensation, are writes
 	// that commit with their entries. Needs a table that is a [Ledger].
 	Enlists bool
+	// Beside says that the step runs beside the one before it, at the same time.
+	Beside bool
 }
 
 // Chain is a saga of n like steps.
@@ -74,6 +79,9 @@ func (s Saga) String() string {
 // String describes the step in a few words.
 func (s Stage) String() string {
 	var words []string
+	if s.Beside {
+		words = append(words, "beside")
+	}
 	if s.Enlists {
 		words = append(words, "enlisting")
 	}
@@ -88,19 +96,16 @@ func (s Stage) String() string {
 
 // run runs the saga in a process. Its result are the outputs of the steps.
 func (s Saga) run(ctx context.Context, p *Process) (string, error) {
-	var outputs []string
-	for i, name := range s.names() {
-		output, err := idempotent.StepAs(ctx, s[i].spec(p, name), func(ctx context.Context) (string, error) {
-			return s[i].perform(ctx, p, name)
-		})
-		if err != nil && s[i].AtMostOnce {
-			err = p.giveUp(ctx, name, err)
+	outputs := make([]string, len(s))
+	for from := 0; from < len(s); {
+		to := from + 1
+		for to < len(s) && s[to].Beside {
+			to++
 		}
-		if err != nil {
+		if err := s.runBeside(ctx, p, from, outputs[from:to]); err != nil {
 			return "", err
 		}
-		p.world.judgeOutput(ctx, p, name, output)
-		outputs = append(outputs, output)
+		from = to
 	}
 	if _, err := p.pause(ctx, "function", returnsOK, returnsError, failsForGood, unwinds); err != nil {
 		return "", err
@@ -109,6 +114,54 @@ func (s Saga) run(ctx context.Context, p *Process) (string, error) {
 		enlist(ctx, completion)
 	}
 	return strings.Join(outputs, ", "), nil
+}
+
+// runBeside runs as many steps at the same time as there are outputs, each in a thread of
+// its own. A single one is the call's own.
+func (s Saga) runBeside(ctx context.Context, p *Process, from int, outputs []string) error {
+	if len(outputs) == 1 {
+		return s.runStep(ctx, p, from, &outputs[0])
+	}
+	errs := make([]error, len(outputs))
+	var running sync.WaitGroup
+	for n := range outputs {
+		running.Go(func() {
+			defer func() {
+				if thrown := recover(); thrown != nil {
+					errs[n] = errTryAgain
+				}
+			}()
+			errs[n] = s.runStep(p.on(ctx, stepping+from+n), p, from+n, &outputs[n])
+		})
+	}
+	running.Wait()
+	if p.dead {
+		runtime.Goexit()
+	}
+	// A failure for good decides; which error it is otherwise is all the same.
+	for _, err := range errs {
+		if errors.Is(err, idempotent.ErrPermanent) {
+			return err
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// runStep runs a step, and keeps its output.
+func (s Saga) runStep(ctx context.Context, p *Process, i int, output *string) error {
+	name := s.names()[i]
+	got, err := idempotent.StepAs(ctx, s[i].spec(p, name), func(ctx context.Context) (string, error) {
+		return s[i].perform(ctx, p, name)
+	})
+	if err != nil && s[i].AtMostOnce {
+		err = p.giveUp(ctx, name, err)
+	}
+	if err != nil {
+		return err
+	}
+	p.world.judgeOutput(ctx, p, name, got)
+	*output = got
+	return nil
 }
 
 // giveUp returns the error of a step, or fails for good because of it: the step may have
@@ -134,6 +187,9 @@ func (s Stage) spec(p *Process, name string) idempotent.StepSpec[string] {
 
 func (s Stage) perform(ctx context.Context, p *Process, name string) (string, error) {
 	p.world.judgeStep(ctx, p, name)
+	if !s.Enlists {
+		p.acts = true
+	}
 	ways := []kind{returnsOK, returnsError, failsForGood, unwinds}
 	if s.AtMostOnce {
 		ways = append(ways, breaksOff)
@@ -145,7 +201,7 @@ func (s Stage) perform(ctx context.Context, p *Process, name string) (string, er
 	if err != nil {
 		return "", err
 	}
-	p.did = append(p.did, name)
+	p.finishes(name)
 	if s.Enlists {
 		enlist(ctx, name)
 	}
@@ -154,6 +210,9 @@ func (s Stage) perform(ctx context.Context, p *Process, name string) (string, er
 
 func (s Stage) undo(ctx context.Context, p *Process, name, output string) error {
 	p.world.judgeUndo(ctx, p, name, output)
+	if !s.Enlists {
+		p.acts = true
+	}
 	if _, err := p.pause(ctx, "compensation of step "+name, returnsOK, returnsError, failsForGood, unwinds); err != nil {
 		return err
 	}
@@ -165,13 +224,13 @@ func (s Stage) undo(ctx context.Context, p *Process, name, output string) error 
 }
 
 func (s Stage) reconcile(ctx context.Context, p *Process, name string) (string, bool, error) {
-	p.asks = name
+	p.thread(ctx).asks = name
 	end, err := p.pause(ctx, "question about step "+name, finds, returnsError, unwinds)
 	if err != nil {
 		return "", false, err
 	}
 	if end == confirms {
-		p.did = append(p.did, name)
+		p.finishes(name)
 	}
 	return p.name + name, end == confirms, nil
 }

@@ -66,7 +66,7 @@ func (s *search) next() (path, bool) {
 	for len(s.todo) == 0 && s.working > 0 {
 		s.wake.Wait()
 	}
-	if len(s.todo) == 0 {
+	if len(s.todo) == 0 || s.bounds.First && len(s.violations) > 0 {
 		return nil, false
 	}
 	i := len(s.todo) - 1
@@ -88,7 +88,7 @@ func (s *search) done() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.working--
-	if s.working == 0 && len(s.todo) == 0 {
+	if s.working == 0 {
 		s.wake.Broadcast()
 	}
 }

@@ -23,73 +23,103 @@ func (s seen) Unwrap() persistence.Store { return s.Store }
 
 // Acquire implements [persistence.Store].
 func (s seen) Acquire(ctx context.Context, c persistence.Claim) (persistence.Record, error) {
-	since := s.p.calls()
 	r, err := s.Store.Acquire(ctx, s.claimed(c))
-	s.p.hears(since, r, err)
+	s.p.hears(ctx, r, err)
+	if err == nil && r.Owner == c.Owner && r.Status == persistence.StatusProcessing {
+		s.p.holds(s.own(r).LeaseUntil)
+	}
 	return s.own(r), err
+}
+
+// Renew implements [persistence.Renewer]. It is asked for in a thread of its own. The
+// pauses between its tries are of random length: here each lasts until the next second.
+func (s seen) Renew(ctx context.Context, l persistence.Lease) error {
+	ctx = s.p.on(ctx, renewing)
+	if until := s.p.renewsAgain(); !until.IsZero() {
+		select {
+		case <-time.After(time.Until(until)):
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+	s.p.note(event{thread: renewing, signal: asks, at: s.p.world.now()})
+	until := l.Until
+	err := s.Store.(persistence.Renewer).Renew(ctx, s.longer(l))
+	s.p.hears(ctx, persistence.Record{}, err)
+	if err == nil {
+		s.p.holds(until)
+	} else {
+		s.p.failsToRenew()
+	}
+	return err
+}
+
+// longer is a lease by the process's clock.
+func (s seen) longer(l persistence.Lease) persistence.Lease {
+	l.Until = shift(l.Until, s.p.Skew)
+	l.ExpiresAt = shift(l.ExpiresAt, s.p.Skew)
+	return l
 }
 
 // Read implements [persistence.Reader].
 func (s seen) Read(ctx context.Context, key string) (persistence.Record, bool, error) {
-	since := s.p.calls()
 	r, found, err := s.Store.(persistence.Reader).Read(ctx, key)
-	s.p.hears(since, r, err)
+	s.p.hears(ctx, r, err)
 	return s.own(r), found, err
 }
 
 // Complete implements [persistence.Store].
 func (s seen) Complete(ctx context.Context, l persistence.Lease, o persistence.Outcome) error {
-	since := s.p.calls()
 	err := s.Store.Complete(ctx, l, s.ended(o))
-	s.p.hears(since, persistence.Record{}, err)
+	s.p.hears(ctx, persistence.Record{}, err)
 	return err
 }
 
 // Release implements [persistence.Store].
 func (s seen) Release(ctx context.Context, l persistence.Lease) error {
-	since := s.p.calls()
 	err := s.Store.Release(ctx, l)
-	s.p.hears(since, persistence.Record{}, err)
+	s.p.hears(ctx, persistence.Record{}, err)
 	return err
 }
 
 // Checkpoint implements [persistence.Checkpointer].
 func (s seen) Checkpoint(ctx context.Context, l persistence.Lease, step string, output []byte) error {
-	since := s.p.calls()
-	err := s.Store.(persistence.Checkpointer).Checkpoint(ctx, l, step, output)
-	s.p.hears(since, persistence.Record{}, err)
+	err := s.Store.(persistence.Checkpointer).Checkpoint(ctx, s.longer(l), step, output)
+	s.p.hears(ctx, persistence.Record{}, err)
+	if err == nil {
+		s.p.holds(l.Until)
+	}
 	return err
 }
 
 // CompleteWith implements [persistence.Transactor].
 func (s seen) CompleteWith(ctx context.Context, l persistence.Lease, o persistence.Outcome, writes []persistence.Write) error {
-	since := s.p.calls()
 	err := s.Store.(persistence.Transactor).CompleteWith(ctx, l, s.ended(o), writes)
-	s.p.hears(since, persistence.Record{}, err)
+	s.p.hears(ctx, persistence.Record{}, err)
 	return err
 }
 
 // CheckpointWith implements [persistence.Transactor].
 func (s seen) CheckpointWith(ctx context.Context, l persistence.Lease, step string, output []byte, writes []persistence.Write) error {
-	since := s.p.calls()
-	err := s.Store.(persistence.Transactor).CheckpointWith(ctx, l, step, output, writes)
-	s.p.hears(since, persistence.Record{}, err)
+	err := s.Store.(persistence.Transactor).CheckpointWith(ctx, s.longer(l), step, output, writes)
+	s.p.hears(ctx, persistence.Record{}, err)
+	if err == nil {
+		s.p.holds(l.Until)
+	}
 	return err
 }
 
 // CompleteAtOnce implements [persistence.Transactor].
 func (s seen) CompleteAtOnce(ctx context.Context, c persistence.Claim, o persistence.Outcome, writes []persistence.Write) (persistence.Record, error) {
-	since := s.p.calls()
 	r, err := s.Store.(persistence.Transactor).CompleteAtOnce(ctx, s.claimed(c), s.ended(o), writes)
-	s.p.hears(since, r, err)
+	s.p.hears(ctx, r, err)
 	return s.own(r), err
 }
 
 // Commit implements [persistence.Transactor].
 func (s seen) Commit(ctx context.Context, writes []persistence.Write) error {
-	since := s.p.calls()
 	err := s.Store.(persistence.Transactor).Commit(ctx, writes)
-	s.p.hears(since, persistence.Record{}, err)
+	s.p.hears(ctx, persistence.Record{}, err)
 	return err
 }
 
@@ -122,20 +152,38 @@ func shift(t time.Time, by time.Duration) time.Time {
 	return t.Add(by)
 }
 
-// calls begins a call of a store.
-func (p *Process) calls() (since int) { return len(p.past) }
+// note adds to what a process has seen.
+func (p *Process) note(e event) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.past = append(p.past, e)
+}
 
-// hears ends it: the answer takes the place of all that was seen since.
-func (p *Process) hears(since int, r persistence.Record, err error) {
+// hears ends a call of a store: its answer takes the place of all that a thread has seen
+// on the way to it.
+func (p *Process) hears(ctx context.Context, r persistence.Record, err error) {
 	if p.world.bounds.Full {
 		return
 	}
-	e := event{signal: answered, at: p.world.now(), reply: reply{record: record{r, r.Key != ""}}}
+	t := p.thread(ctx)
+	e := event{thread: t.number, signal: answered, at: p.world.now(), reply: reply{record: record{r, r.Key != ""}}}
 	if err != nil {
 		e.failure = err.Error()
 	}
 	if settled, ok := errors.AsType[*persistence.SettledError](err); ok {
 		e.reply.record = record{settled.Record, true}
 	}
-	p.past = append(slices.Clip(p.past[:since]), e)
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.past = append(slices.DeleteFunc(slices.Clone(p.past), func(e event) bool { return e.thread == t.number && e.signal.ofStore() }), e)
+}
+
+// ofStore tells whether a signal tells of a request.
+func (s signal) ofStore() bool {
+	switch s {
+	case arrived, lost, silence, refused, gaveUp, asks:
+		return true
+	default:
+		return false
+	}
 }

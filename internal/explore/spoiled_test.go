@@ -3,14 +3,20 @@ package explore_test
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+
+	"github.com/ikkai-go/idempotency/idempotent"
 	. "github.com/ikkai-go/idempotency/internal/explore"
 	"github.com/ikkai-go/idempotency/persistence"
+	"github.com/ikkai-go/idempotency/persistence/dynamostore"
 )
 
 // spoiled is a store that is broken in one way.
@@ -25,6 +31,7 @@ type spoiled struct {
 	removes  bool   // what is released, steps and all
 	succeeds bool   // always, whatever the outcome is
 	splits   bool   // transactions
+	confirms bool   // renewals, and does not carry them out
 }
 
 func (s spoiled) Unwrap() persistence.Store { return s.Store }
@@ -56,6 +63,13 @@ func (s spoiled) Checkpoint(ctx context.Context, l persistence.Lease, step strin
 		l.Owner = r.Owner
 	}
 	return s.Store.(persistence.Checkpointer).Checkpoint(ctx, l, step, output)
+}
+
+func (s spoiled) Renew(ctx context.Context, l persistence.Lease) error {
+	if s.confirms {
+		return nil
+	}
+	return s.Store.(persistence.Renewer).Renew(ctx, l)
 }
 
 func (s spoiled) Release(ctx context.Context, l persistence.Lease) error {
@@ -134,12 +148,127 @@ func TestABrokenStoreBreaksThePromisesAboutSagas(t *testing.T) {
 		},
 	}
 	for name, test := range tests {
+		t.Run(name, func(t *testing.T) { mustBreak(t, test.spoil.in(test.system, name), test.bounds, test.broken) })
+	}
+}
+
+// Leases that are renewed without right, or only in somebody's head, break promises.
+func TestABrokenRenewalBreaksPromises(t *testing.T) {
+	tests := map[string]struct {
+		system System
+		bounds Bounds
+		broken Promise
+	}{
+		"leases are extended before the store has confirmed it": {
+			spoiled{confirms: true}.in(OnMemory(renewed), "leases are extended before that is confirmed"),
+			Bounds{Callers: 1, Passes: 2}, Held,
+		},
+		"renewals have no condition": {
+			OnSpoiledDynamoDB(renewed, "renewals have no condition", func(api dynamostore.API) dynamostore.API { return careless{api} }),
+			Bounds{Callers: 2, Passes: 1}, Owner,
+		},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) { mustBreak(t, test.system, test.bounds, test.broken) })
+	}
+}
+
+// careless renews whatever lease there is.
+type careless struct{ dynamostore.API }
+
+func (c careless) UpdateItem(ctx context.Context, in *dynamodb.UpdateItemInput, options ...func(*dynamodb.Options)) (*dynamodb.UpdateItemOutput, error) {
+	if aws.ToString(in.UpdateExpression) == "SET #l = :lease, #x = :expire" {
+		anyRecord := *in
+		anyRecord.ConditionExpression = aws.String("(" + *in.ConditionExpression + ") OR attribute_exists(#l)")
+		in = &anyRecord
+	}
+	return c.API.UpdateItem(ctx, in, options...)
+}
+
+// Whoever says what is not so, is found out.
+func TestAClaimThatIsNotTrueIsSeen(t *testing.T) {
+	steps := OnMemory(plain).WithSaga(Chain(2, final))
+	tests := map[string]struct {
+		system System
+		bounds Bounds
+		says   func(error, idempotent.Verdict) idempotent.Verdict
+		broken Promise
+	}{
+		"nothing is done, says the error inside": {
+			steps, Bounds{Callers: 1, Passes: 1},
+			func(err error, _ idempotent.Verdict) idempotent.Verdict { return innermost(err) }, Claimed,
+		},
+		"nothing is done, of a run that is not recorded": {
+			OnMemory(plain), Bounds{Callers: 1, Faults: 1, Silence: true},
+			func(_ error, v idempotent.Verdict) idempotent.Verdict {
+				if v.Code == idempotent.CodeNotStored {
+					v.Done = idempotent.DoneNothing
+				}
+				return v
+			}, Claimed,
+		},
+		"nothing is done, of writes that may arrive": {
+			OnDynamoDB(atOnce), Bounds{Callers: 1, Faults: 2},
+			func(_ error, v idempotent.Verdict) idempotent.Verdict {
+				if v.Code == idempotent.CodeNotStored {
+					v.Done = idempotent.DoneNothing
+				}
+				return v
+			}, Claimed,
+		},
+		"all is done, of a run that has failed": {
+			OnMemory(plain), Bounds{Callers: 1},
+			func(_ error, v idempotent.Verdict) idempotent.Verdict { v.Done = idempotent.DoneAll; return v }, Claimed,
+		},
+		"a part is done, of a run without steps": {
+			OnMemory(plain), Bounds{Callers: 1},
+			func(_ error, v idempotent.Verdict) idempotent.Verdict { v.Done = idempotent.DoneSomething; return v }, Claimed,
+		},
+		"it helps to repeat what nobody knows the outcome of": {
+			OnMemory(unknown), Bounds{Callers: 2, Passes: 1},
+			func(err error, v idempotent.Verdict) idempotent.Verdict {
+				if errors.Is(err, idempotent.ErrOutcomeUnknown) {
+					v = idempotent.Verdict{Retry: true, After: time.Second, Code: idempotent.CodeInProgress}
+				}
+				return v
+			}, Helps,
+		},
+		"it does not help to repeat what is under way": {
+			OnMemory(plain), Bounds{Callers: 2},
+			func(err error, v idempotent.Verdict) idempotent.Verdict {
+				v.Retry = v.Retry && !errors.Is(err, idempotent.ErrInProgress)
+				return v
+			}, Final,
+		},
+		"it helps to repeat it at once": {
+			OnMemory(plain), Bounds{Callers: 2},
+			func(_ error, v idempotent.Verdict) idempotent.Verdict { v.After = 0; return v }, Helps,
+		},
+	}
+	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
-			report := Run(t, test.spoil.in(test.system, name), test.bounds)
-			report.Write(t.Output())
-			if !slices.ContainsFunc(report.Violations, func(v Violation) bool { return v.Promise == test.broken }) {
-				t.Errorf("%q holds", test.broken)
-			}
+			system := test.system.Judged(name, func(err error) idempotent.Verdict { return test.says(err, idempotent.VerdictOf(err)) })
+			mustBreak(t, system, test.bounds, test.broken)
 		})
+	}
+}
+
+// innermost judges an error by the last of those that it wraps and that say anything.
+func innermost(err error) idempotent.Verdict {
+	said := idempotent.VerdictOf(err)
+	for ; err != nil; err = errors.Unwrap(err) {
+		if v := idempotent.VerdictOf(err); v.Code != idempotent.CodeFunctionFailed {
+			said = v
+		}
+	}
+	return said
+}
+
+func mustBreak(t *testing.T, s System, b Bounds, broken Promise) {
+	t.Helper()
+	report := Run(t, s, b)
+	report.Write(t.Output())
+	if !slices.ContainsFunc(report.Violations, func(v Violation) bool { return v.Promise == broken }) {
+		t.Errorf("%q holds", broken)
 	}
 }

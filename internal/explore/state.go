@@ -9,6 +9,7 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/ikkai-go/idempotency/idempotent"
 	"github.com/ikkai-go/idempotency/persistence"
 )
 
@@ -17,6 +18,7 @@ var seed = maphash.MakeSeed()
 // event is something that a process has seen. Its code is deterministic, so two
 // processes that have seen the same events are in the same state.
 type event struct {
+	thread int
 	signal signal
 	at     time.Time
 	reply  reply // of the request, where it arrived
@@ -84,6 +86,7 @@ func (d *digest) record(r record) {
 func (d *digest) past(events []event) {
 	d.number(len(events))
 	for _, e := range events {
+		d.number(e.thread)
 		d.number(int(e.signal))
 		d.time(e.at)
 		d.flag(e.reply.changed)
@@ -105,6 +108,7 @@ func (w *world) state() uint64 {
 	d.number(w.holder)
 	d.flag(w.regained)
 	d.number(w.urgent)
+	d.number(w.told)
 	if w.bounds.Once {
 		d.time(w.ranUntil)
 	}
@@ -114,21 +118,25 @@ func (w *world) state() uint64 {
 	}
 	w.writeBooks(&d)
 	for _, p := range w.processes {
+		d.flag(p.ended && p.verdict.Done == idempotent.DoneNothing)
 		if p.over() {
-			d.number(int(dead))
+			d.number(int(gone))
 			continue
 		}
-		d.number(int(p.at))
+		d.flag(p.begun)
 		if !p.entered { // from then on it is not rejected any more
 			d.number(p.met)
 		}
 		d.past(p.past)
-		if p.at == asking || p.at == hearing {
-			d.flag(*p.request.applied)
-		}
-		if p.at == hearing {
-			d.flag(p.request.reply.changed)
-			d.record(p.request.reply.record)
+		for _, t := range p.threads {
+			d.number(int(t.at))
+			if t.at == asking || t.at == hearing {
+				d.flag(*t.request.applied)
+			}
+			if t.at == hearing {
+				d.flag(t.request.reply.changed)
+				d.record(t.request.reply.record)
+			}
 		}
 	}
 	strays := make([]string, len(w.network))

@@ -4,6 +4,7 @@ import (
 	"context"
 	"time"
 
+	"github.com/ikkai-go/idempotency/idempotent"
 	"github.com/ikkai-go/idempotency/persistence"
 )
 
@@ -19,6 +20,17 @@ type System struct {
 	// AtOnce says that the function's only effects are writes that it enlists, and that it
 	// runs without a record: in any number of callers at once.
 	AtOnce bool
+	// Guarded says that the protocol is this library's: it knows failures for good, and
+	// says what its answers claim.
+	Guarded bool
+	// Lease is that of the runs, where it is renewed; 0 where it lasts as long as the call.
+	Lease time.Duration
+	// Unsure says that nobody may be able to tell what became of a call: it then stays as
+	// it is.
+	Unsure bool
+	// Judge, if set, takes the place of the library's verdict, to see a claim that is not
+	// true.
+	Judge func(error) idempotent.Verdict
 	// Spoil, if set, breaks the store that the engine gets, to see a promise broken.
 	Spoil func(Table, persistence.Store) persistence.Store
 }

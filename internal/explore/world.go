@@ -1,6 +1,7 @@
 package explore
 
 import (
+	"maps"
 	"reflect"
 	"slices"
 	"strconv"
@@ -24,6 +25,7 @@ type world struct {
 	failuresLeft int
 	passesLeft   int
 	urgent       int // who has to go on before anybody else, unless time passes
+	told         int // who has just been told to repeat its request
 
 	record   record            // that is stored
 	owners   map[string]string // from tokens to names that are the same in every execution
@@ -33,7 +35,7 @@ type world struct {
 	results  []string          // all that have been recorded
 	ranUntil time.Time         // when the record of the last run expires
 	books    map[string]*book  // of the saga's steps
-	finished []string          // steps, in the order in which that was recorded
+	finished []string          // steps, in the order in which their functions have returned
 	applied  map[string]int    // how often each enlisted write was
 	stirred  bool              // the books have changed in this step
 	violated *Violation
@@ -52,7 +54,7 @@ func newWorld(b Bounds, system System, table Table) *world {
 	table.Reset()
 	w := &world{
 		bounds: b, system: system, table: table, books: newBooks(system.Saga), base: time.Now(), faultsLeft: b.Faults, crashesLeft: b.Crashes, failuresLeft: b.Failures, passesLeft: b.Passes,
-		owners: make(map[string]string), urgent: nobody, author: nobody, holder: nobody,
+		owners: make(map[string]string), urgent: nobody, told: nobody, author: nobody, holder: nobody,
 	}
 	for i := range b.Callers {
 		w.add(b.skew(i))
@@ -67,9 +69,16 @@ func (w *world) troubled() bool {
 
 func (w *world) add(skew time.Duration) *Process {
 	i := len(w.processes)
-	p := &Process{
-		Skew: skew, world: w, index: i, name: string(rune('A' + i)),
-		resume: make(chan signal), met: nobody,
+	p := &Process{Skew: skew, world: w, index: i, name: string(rune('A' + i)), met: nobody}
+	for n := range stepping + len(w.system.Saga) {
+		t := &thread{p: p, number: n, name: p.name, resume: make(chan signal)}
+		switch {
+		case n == renewing:
+			t.name += "'s renewal"
+		case n >= stepping:
+			t.name += "'s thread " + strconv.Itoa(n-stepping+1)
+		}
+		p.threads = append(p.threads, t)
 	}
 	w.processes = append(w.processes, p)
 	return p
@@ -80,33 +89,46 @@ func (w *world) start(p *Process) {
 	if err != nil {
 		panic(err) // a System that can't be set up
 	}
-	p.past = append(p.past, event{at: w.now()})
+	p.begun = true
+	p.note(event{at: w.now()})
 	p.begin(protocol)
 	synctest.Wait()
-	w.judgeEnd(p)
+	w.judgeEnds()
 }
 
-// resume lets a process go on until it stops again.
-func (w *world) resume(p *Process, s signal) {
-	e := event{signal: s, at: w.now()}
+// resume lets a thread go on until its process stops again.
+func (w *world) resume(t *thread, s signal) {
+	e := event{thread: t.number, signal: s, at: w.now()}
 	if s == arrived {
-		e.reply = p.request.reply
+		e.reply = t.request.reply
 	}
-	p.past = append(p.past, e)
-	p.resume <- s
+	t.p.note(e)
+	t.at = idle
+	t.resume <- s
 	synctest.Wait()
-	w.judgeEnd(p)
+	w.judgeEnds()
 }
 
-// apply carries out the request of a process that waits for the reply.
-func (w *world) apply(p *Process) {
-	r := p.request
-	r.reply = w.change(p, r, r.apply)
+// kill ends a process, wherever it is.
+func (w *world) kill(p *Process) {
+	p.dead = true
+	for _, t := range p.threads {
+		if t.pauses() {
+			t.resume <- dies
+			synctest.Wait()
+		}
+	}
+}
+
+// apply carries out the request of a thread that waits for the reply.
+func (w *world) apply(t *thread) {
+	r := t.request
+	r.reply = w.change(t.p, r, r.apply)
 	if !r.reply.changed {
-		p.met = w.author
+		t.p.met = w.author
 	}
 	*r.applied = true
-	p.at = hearing
+	t.at = hearing
 }
 
 // applyLate carries out a request whose reply nobody waits for.
@@ -125,6 +147,10 @@ func (w *world) change(p *Process, r *request, do func()) reply {
 		p.tokens++
 		w.owners[after.Owner] = p.name + strconv.Itoa(p.tokens)
 	}
+	if !maps.Equal(applied, w.applied) {
+		p.wrote = true
+		w.judgeNothing(p)
+	}
 	w.judgeWrites(p, r, before, after, applied)
 	if reflect.DeepEqual(before, after) {
 		return reply{record: before}
@@ -140,10 +166,19 @@ func (w *world) change(p *Process, r *request, do func()) reply {
 // stop ends all processes, so that the bubble can end.
 func (w *world) stop() {
 	for _, p := range w.processes {
-		if p.at != idle && !p.over() {
-			p.resume <- dies
-			synctest.Wait()
+		if p.begun && !p.over() {
+			w.kill(p)
 		}
+	}
+}
+
+// gather takes up what processes have asked for and do not wait for any more.
+func (w *world) gather() {
+	for _, p := range w.processes {
+		for _, r := range p.abandoned {
+			w.network = append(w.network, stray{p, r})
+		}
+		p.abandoned = nil
 	}
 }
 
@@ -177,11 +212,15 @@ func (w *world) instants() []time.Time {
 		if p.over() {
 			continue
 		}
-		if p.at == running {
-			if end, limited := p.ctx.Deadline(); limited {
+		for _, t := range p.threads {
+			if t.at != running {
+				continue
+			}
+			if end, limited := t.ctx.Deadline(); limited {
 				all = append(all, end)
 			}
 		}
+		all = append(all, p.instants()...)
 		ends(shift(r.LeaseUntil, -p.Skew), time.Millisecond)
 		ends(shift(r.ExpiresAt, -p.Skew), time.Second)
 	}
