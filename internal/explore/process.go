@@ -314,6 +314,7 @@ func (t *thread) stop(ctx context.Context, at moment) signal {
 	select {
 	case s = <-t.resume:
 	case <-ended:
+		p.meet()
 		s = gaveUp
 	}
 	if p.dead || s == dies {
@@ -324,6 +325,13 @@ func (t *thread) stop(ctx context.Context, at moment) signal {
 		p.abandon(t, at)
 	}
 	return s
+}
+
+// meet tells the race detector that the world has stopped before time passes, and that
+// whoever is woken by the time goes on after that.
+func (p *Process) meet() {
+	p.mu.Lock()
+	p.mu.Unlock() //nolint:staticcheck // that is all
 }
 
 // abandon notes that a thread does not wait any more for what it has asked for.

@@ -34,6 +34,7 @@ func (s seen) Acquire(ctx context.Context, c persistence.Claim) (persistence.Rec
 // Renew implements [persistence.Renewer]. It is asked for in a thread of its own. The
 // pauses between its tries are of random length: here each lasts until the next second.
 func (s seen) Renew(ctx context.Context, l persistence.Lease) error {
+	s.p.meet()
 	ctx = s.p.on(ctx, renewing)
 	if until := s.p.renewsAgain(); !until.IsZero() {
 		select {

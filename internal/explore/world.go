@@ -238,6 +238,9 @@ func (w *world) outlastLease() {
 }
 
 func (w *world) sleepUntil(t time.Time) {
+	for _, p := range w.processes {
+		p.meet()
+	}
 	time.Sleep(t.Sub(w.now()))
 	synctest.Wait()
 }
