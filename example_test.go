@@ -119,6 +119,12 @@ func ExampleTenantKey() {
 	// tenant "green": the key has a tenant already
 }
 
+func ExampleItemKey() {
+	fmt.Println(idempotency.ItemKey("payroll", "2026-11", "e-1"))
+	// Output:
+	// payroll#a0874446de14b6efc6e1310710deebeb94e7bc2bcd9dc507f0d9b871c28ebf9c <nil>
+}
+
 func ExampleCheckOperation() {
 	fmt.Println(idempotency.CheckOperation("payment"))
 	fmt.Println(idempotency.CheckOperation("payment#1"))

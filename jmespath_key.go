@@ -160,6 +160,9 @@ func (e *Expression) Key(operation string, payload []byte) (string, error) {
 		return "", err
 	}
 	if !e.verbatim {
+		if isItem(canonical) {
+			return "", &SelectionError{Expression: e.text, Reason: reasonItem, kind: ErrPayload}
+		}
 		return digestKey(operation, canonical), nil
 	}
 	key, reason := verbatimKey(operation, canonical)

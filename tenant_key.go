@@ -48,6 +48,8 @@ func TenantKey(tenant, key string) (string, error) {
 		reason = `"#" ends the tenant within a key`
 	case strings.ContainsFunc(tenant, unicode.IsControl):
 		reason = "it holds a control character"
+	case !utf8.ValidString(key):
+		reason = "the key that should get it is not UTF-8"
 	case !isKey:
 		reason = "what should get it is no record key"
 	case strings.HasPrefix(request, "@"):

@@ -67,7 +67,7 @@ func TestUnusableTenantsAreRefused(t *testing.T) {
 	}
 	for _, c := range []struct{ tenant, key string }{
 		{"", key}, {strings.Repeat("t", 257), key}, {"a#b", key}, {"#", key}, {"a\nb", key}, {"\x00", key}, {"\xff", key}, {"a\u0085", key},
-		{"green", of}, {"blue", of}, {"blue", "payment"}, {"blue", ""},
+		{"green", of}, {"blue", of}, {"blue", "payment"}, {"blue", ""}, {"blue", "payment#=\xff"},
 	} {
 		got, err := idempotency.TenantKey(c.tenant, c.key)
 		var typed *idempotency.TenantError
