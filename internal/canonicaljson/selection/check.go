@@ -28,9 +28,9 @@ func (c *checker) check(tree *node) (origin, error) {
 	}
 	result.visit(func(p *place) { p.selected = true })
 	if !c.root.isRead() && len(c.calls) == 0 {
-		return origin{}, errors.New("it reads nothing of the payload, so that all events would be one request")
+		return origin{}, errReadsNothing
 	}
-	return result, nil
+	return result, result.checkTelling()
 }
 
 // walk returns the origin of n's value when it is evaluated on in.
@@ -52,7 +52,7 @@ func (c *checker) follow(n *node, in origin) (origin, error) {
 	case int(jmespath.ASTIdentity), int(jmespath.ASTCurrentNode):
 		return in, nil
 	case int(jmespath.ASTLiteral):
-		return somethingElse, nil
+		return literal, nil
 	case int(jmespath.ASTIndex):
 		return in.index(n.number), nil
 	case int(jmespath.ASTSubexpression), int(jmespath.ASTIndexExpression), int(jmespath.ASTPipe):
@@ -81,24 +81,32 @@ func (c *checker) follow(n *node, in origin) (origin, error) {
 		return c.followMultiSelect(n, in)
 	case int(jmespath.ASTKeyValPair):
 		return c.walk(&n.children[0], in)
-	case int(jmespath.ASTOrExpression), int(jmespath.ASTAndExpression):
+	case int(jmespath.ASTOrExpression):
 		left, err := c.inspect(&n.children[0], in)
 		if err != nil {
 			return origin{}, err
 		}
 		right, err := c.walk(&n.children[1], in)
 		return left.or(right), err
+	case int(jmespath.ASTAndExpression):
+		if _, err := c.inspect(&n.children[0], in); err != nil {
+			return origin{}, err
+		}
+		return c.walk(&n.children[1], in)
 	case int(jmespath.ASTNotExpression):
 		_, err := c.inspect(&n.children[0], in)
-		return somethingElse, err
+		return answer, err
 	case int(jmespath.ASTComparator):
 		c.ordered = c.ordered || n.comparesSize()
+		if err := n.checkComparison(); err != nil {
+			return origin{}, err
+		}
 		for i := range n.children {
 			if _, err := c.inspect(&n.children[i], in); err != nil {
 				return origin{}, err
 			}
 		}
-		return somethingElse, nil
+		return answer, nil
 	case int(jmespath.ASTFunctionExpression):
 		return c.followFunction(n, in)
 	case int(jmespath.ASTValueProjection):
@@ -158,7 +166,7 @@ func (c *checker) followMultiSelect(n *node, in origin) (origin, error) {
 		list = append(list, part)
 	}
 	if n.kind == int(jmespath.ASTMultiSelectHash) {
-		return origin{members: members}, nil
+		return origin{objects: []map[string]origin{members}}, nil
 	}
 	return origin{lists: [][]origin{list}}, nil
 }

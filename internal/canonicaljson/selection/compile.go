@@ -53,14 +53,16 @@ func Compile(text string) (*Selection, error) {
 
 func compile(tree node) (*Selection, error) {
 	s := &Selection{}
+	var chosen origin
 	for _, part := range tree.alternatives() {
 		a, err := compileAlternative(part)
 		if err != nil {
 			return nil, err
 		}
 		s.alternatives = append(s.alternatives, a)
+		chosen = chosen.or(a.result)
 	}
-	return s, nil
+	return s, chosen.checkTelling()
 }
 
 func compileAlternative(tree node) (*alternative, error) {

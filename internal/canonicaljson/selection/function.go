@@ -16,46 +16,48 @@ const (
 
 // signature is what has to be known of a function before it is called. result
 // gives the origin of its result from those of its arguments (an &expression's is
-// that of its value on a computed element); nil means that the result is computed.
+// that of its value on an element); nil means that the result is computed.
 // The places in it are read anyway, for the arguments are inspected; how much the
 // result is built of counts.
 type signature struct {
 	parameters []parameter
-	variadic   bool // the last parameter takes one argument or more
-	required   bool // it would turn a missing argument into a value
+	variadic   bool  // the last parameter takes one argument or more
+	required   bool  // it would turn a missing argument into a value
+	answers    bool  // its result is one of few, whatever the arguments are
+	types      types // that its result can have
 	result     func(arguments []origin) origin
 }
 
 // functions are go-jmespath's functions and ours.
 var functions = map[string]signature{
-	"abs":         {parameters: []parameter{takesValue}},
-	"avg":         {parameters: []parameter{takesValue}},
-	"ceil":        {parameters: []parameter{takesValue}},
-	"contains":    {parameters: []parameter{takesValue, takesValue}},
-	"ends_with":   {parameters: []parameter{takesValue, takesValue}},
-	"floor":       {parameters: []parameter{takesValue}},
-	"join":        {parameters: []parameter{takesValue, takesValue}},
-	"length":      {parameters: []parameter{takesValue}},
-	"map":         {parameters: []parameter{takesExpression, takesValue}, result: listOfFirst},
-	"max":         {parameters: []parameter{takesValue}, result: elementOfFirst},
-	"max_by":      {parameters: []parameter{takesValue, takesExpression}, result: elementOfFirst},
-	"merge":       {parameters: []parameter{takesValue}, variadic: true, result: anyArgument},
-	"min":         {parameters: []parameter{takesValue}, result: elementOfFirst},
-	"min_by":      {parameters: []parameter{takesValue, takesExpression}, result: elementOfFirst},
-	"not_null":    {parameters: []parameter{takesValue}, variadic: true, result: anyArgument},
-	"reverse":     {parameters: []parameter{takesValue}, result: reordered},
-	"sort":        {parameters: []parameter{takesValue}, result: reordered},
-	"sort_by":     {parameters: []parameter{takesValue, takesExpression}, result: reordered},
-	"starts_with": {parameters: []parameter{takesValue, takesValue}},
-	"sum":         {parameters: []parameter{takesValue}},
-	"to_array":    {parameters: []parameter{takesValue}, required: true, result: listOrItself},
-	"to_number":   {parameters: []parameter{takesValue}},
-	"to_string":   {parameters: []parameter{takesValue}, required: true},
-	"type":        {parameters: []parameter{takesValue}},
+	"abs":         {parameters: []parameter{takesValue}, types: isNumber},
+	"avg":         {parameters: []parameter{takesValue}, types: isNumber},
+	"ceil":        {parameters: []parameter{takesValue}, types: isNumber},
+	"contains":    {parameters: []parameter{takesValue, takesValue}, types: isBoolean, answers: true},
+	"ends_with":   {parameters: []parameter{takesValue, takesValue}, types: isBoolean, answers: true},
+	"floor":       {parameters: []parameter{takesValue}, types: isNumber},
+	"join":        {parameters: []parameter{takesValue, takesValue}, types: isString},
+	"length":      {parameters: []parameter{takesValue}, types: isNumber},
+	"map":         {parameters: []parameter{takesExpression, takesValue}, types: isArray, result: listOfFirst},
+	"max":         {parameters: []parameter{takesValue}, types: isNumber | isString, result: elementOfFirst},
+	"max_by":      {parameters: []parameter{takesValue, takesExpression}, types: isAnything, result: elementOfFirst},
+	"merge":       {parameters: []parameter{takesValue}, variadic: true, types: isObject, result: anyArgument},
+	"min":         {parameters: []parameter{takesValue}, types: isNumber | isString, result: elementOfFirst},
+	"min_by":      {parameters: []parameter{takesValue, takesExpression}, types: isAnything, result: elementOfFirst},
+	"not_null":    {parameters: []parameter{takesValue}, variadic: true, types: isAnything, result: anyArgument},
+	"reverse":     {parameters: []parameter{takesValue}, types: isArray | isString, result: reordered},
+	"sort":        {parameters: []parameter{takesValue}, types: isArray, result: reordered},
+	"sort_by":     {parameters: []parameter{takesValue, takesExpression}, types: isArray, result: reordered},
+	"starts_with": {parameters: []parameter{takesValue, takesValue}, types: isBoolean, answers: true},
+	"sum":         {parameters: []parameter{takesValue}, types: isNumber},
+	"to_array":    {parameters: []parameter{takesValue}, required: true, types: isArray, result: listOrItself},
+	"to_number":   {parameters: []parameter{takesValue}, types: isNumber},
+	"to_string":   {parameters: []parameter{takesValue}, required: true, types: isString},
+	"type":        {parameters: []parameter{takesValue}, types: isString, answers: true},
 
-	"powertools_json":        {parameters: []parameter{takesValue}},
-	"powertools_base64":      {parameters: []parameter{takesValue}},
-	"powertools_base64_gzip": {parameters: []parameter{takesValue}},
+	"powertools_json":        {parameters: []parameter{takesValue}, types: isAnything},
+	"powertools_base64":      {parameters: []parameter{takesValue}, types: isString},
+	"powertools_base64_gzip": {parameters: []parameter{takesValue}, types: isString},
 }
 
 func listOfFirst(arguments []origin) origin { return origin{each: &arguments[0]} }
@@ -79,6 +81,7 @@ func anyArgument(arguments []origin) origin {
 // inspected as a whole, so that they need no places of their own.
 func reordered(arguments []origin) origin {
 	list := arguments[0]
+	list.computed = list.computed || len(list.places) > 0
 	list.places = nil
 	element := list.element()
 	return origin{each: &element}
@@ -118,24 +121,35 @@ func (c *checker) followFunction(n *node, in origin) (origin, error) {
 	if decoders[n.name] != nil {
 		return c.followCall(n, in)
 	}
-	var arguments []origin
+	f := functions[n.name]
+	arguments := make([]origin, len(n.children))
+	var values []origin
 	for i := range n.children {
-		argument := &n.children[i]
-		var a origin
-		var err error
-		if argument.kind == int(jmespath.ASTExpRef) {
-			a, err = c.walk(&argument.children[0], somethingElse)
-		} else {
-			a, err = c.inspect(argument, in)
+		if n.children[i].kind == int(jmespath.ASTExpRef) {
+			continue
 		}
+		value, err := c.inspect(&n.children[i], in)
 		if err != nil {
 			return origin{}, err
 		}
-		arguments = append(arguments, a)
+		arguments[i] = value
+		values = append(values, value)
 	}
-	f := functions[n.name]
-	if f.result == nil {
-		return somethingElse, nil
+	made := madeOf(values)
+	for i := range n.children {
+		if n.children[i].kind != int(jmespath.ASTExpRef) {
+			continue
+		}
+		var err error
+		if arguments[i], err = c.walk(&n.children[i].children[0], made); err != nil {
+			return origin{}, err
+		}
 	}
-	return f.result(arguments), nil
+	switch {
+	case f.answers:
+		return answer, nil
+	case f.result != nil:
+		return f.result(arguments), nil
+	}
+	return made, nil
 }

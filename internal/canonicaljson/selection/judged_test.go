@@ -117,17 +117,17 @@ func TestOurTypesHaveNoMembers(t *testing.T) {
 func TestSortingIsSeenByNobodyElse(t *testing.T) {
 	const payload = `{"items":[{"p":2},{"p":1}],"groups":[{"items":[{"p":4},{"p":3}]}]}`
 	for expression, want := range map[string]string{
-		"[sort_by(items, &p)[0].p, items[0].p]":                        `[1,2]`,
-		"[items[0].p, sort_by(items, &p)[0].p]":                        `[2,1]`,
-		"[sort_by(items, &p)[*].p, items]":                             `[[1,2],[{"p":2},{"p":1}]]`,
-		"[groups[*].sort_by(items, &p)[0].p, groups[0].items[0].p]":    `[[3],4]`,
-		"items | [sort_by(@, &p)[0].p, @[0].p]":                        `[1,2]`,
-		"items[*] | [sort_by(@, &p)[0].p, @[0].p]":                     `[1,2]`,
-		"sort_by(not_null(absent, items), &p)[*].p":                    `[1,2]`,
-		"[sort_by(`[{\"p\":2},{\"p\":1}]`, &p)[0].p, items[0].p]":      `[1,2]`,
-		"map(&sort_by(items, &p)[0].p, groups)":                        `[3]`,
-		"sort_by((absent || `[{\"p\":2},{\"p\":1}]`), &p)[0].p":        `1`,
-		"[max_by(items, &p).p, min_by(items, &p).p, max_by(items,&p)]": `[2,1,{"p":2}]`,
+		"[sort_by(items, &p)[0].p, items[0].p]":                               `[1,2]`,
+		"[items[0].p, sort_by(items, &p)[0].p]":                               `[2,1]`,
+		"[sort_by(items, &p)[*].p, items]":                                    `[[1,2],[{"p":2},{"p":1}]]`,
+		"[groups[*].sort_by(items, &p)[0].p, groups[0].items[0].p]":           `[[3],4]`,
+		"items | [sort_by(@, &p)[0].p, @[0].p]":                               `[1,2]`,
+		"items[*] | [sort_by(@, &p)[0].p, @[0].p]":                            `[1,2]`,
+		"sort_by(not_null(absent, items), &p)[*].p":                           `[1,2]`,
+		"[sort_by(`[{\"p\":2},{\"p\":1}]`, &p)[0].p, items[0].p]":             `[1,2]`,
+		"map(&sort_by(items, &p)[0].p, groups)":                               `[3]`,
+		"[sort_by((absent || `[{\"p\":2},{\"p\":1}]`), &p)[0].p, items[0].p]": `[1,2]`,
+		"[max_by(items, &p).p, min_by(items, &p).p, max_by(items,&p)]":        `[2,1,{"p":2}]`,
 	} {
 		for range 2 { // a literal, too, stays as it is
 			if got, err := canonical(t, expression, payload); err != nil || got != want {

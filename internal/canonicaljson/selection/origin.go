@@ -1,26 +1,39 @@
 package selection
 
 import (
-	"maps"
 	"slices"
 )
 
 // origin says what the value of a sub-expression can be made of. The zero origin
 // is that of null.
 type origin struct {
-	places  []*place          // it is the payload's value at one of these places
-	each    *origin           // it is a new list, each element of which is this
-	lists   [][]origin        // it is the list of one of these multi-selects
-	members map[string]origin // it is the object of a multi-select
-	other   bool              // it is a literal, or computed
+	places  []*place            // it is the payload's value at one of these places
+	each    *origin             // it is a new list, each element of which is this
+	lists   [][]origin          // it is the list of one of these multi-selects
+	objects []map[string]origin // it is the object of one of these multi-selects
+	other
 }
 
-// somethingElse is the origin of a literal or computed value.
-var somethingElse = origin{other: true}
+// other is what a value is that is no part of the payload.
+type other struct {
+	computed bool // from parts of the payload
+	answer   bool // true or false, or one of few words
+	literal  bool // or made of literals
+}
+
+var (
+	computed = origin{other: other{computed: true}}
+	answer   = origin{other: other{answer: true}}
+	literal  = origin{other: other{literal: true}}
+)
+
+func (o other) or(p other) other {
+	return other{computed: o.computed || p.computed, answer: o.answer || p.answer, literal: o.literal || p.literal}
+}
 
 // is reports whether the value can only be the one at p.
 func (o origin) is(p *place) bool {
-	return len(o.places) == 1 && o.places[0] == p && o.each == nil && o.lists == nil && o.members == nil && !o.other
+	return len(o.places) == 1 && o.places[0] == p && o.each == nil && o.lists == nil && o.objects == nil && o.other == other{}
 }
 
 // or is the origin of a value that has one of two origins.
@@ -29,12 +42,12 @@ func (o origin) or(p origin) origin {
 		places:  slices.Clone(o.places),
 		each:    o.each,
 		lists:   slices.Concat(o.lists, p.lists),
-		members: o.members,
-		other:   o.other || p.other,
+		objects: slices.Concat(o.objects, p.objects),
+		other:   o.other.or(p.other),
 	}
-	for _, other := range p.places {
-		if !slices.Contains(both.places, other) {
-			both.places = append(both.places, other)
+	for _, also := range p.places {
+		if !slices.Contains(both.places, also) {
+			both.places = append(both.places, also)
 		}
 	}
 	if o.each == nil {
@@ -43,20 +56,14 @@ func (o origin) or(p origin) origin {
 		each := o.each.or(*p.each)
 		both.each = &each
 	}
-	if o.members == nil {
-		both.members = p.members
-	} else if p.members != nil {
-		both.members = maps.Clone(o.members)
-		for name, member := range p.members {
-			both.members[name] = member.or(both.members[name])
-		}
-	}
 	return both
 }
 
 func (o origin) field(name string) origin {
-	field := o.members[name]
-	field.other = field.other || o.other
+	field := origin{other: o.other}
+	for _, object := range o.objects {
+		field = field.or(object[name])
+	}
 	for _, p := range o.places {
 		field = field.or(origin{places: []*place{p.member(name)}})
 	}
@@ -68,7 +75,7 @@ func (o origin) element() origin {
 	if o.each != nil {
 		element = *o.each
 	}
-	element.other = element.other || o.other
+	element.other = element.other.or(o.other)
 	for _, list := range o.lists {
 		for _, part := range list {
 			element = element.or(part)
@@ -85,7 +92,7 @@ func (o origin) index(i int) origin {
 	if o.each != nil {
 		element = *o.each
 	}
-	element.other = element.other || o.other
+	element.other = element.other.or(o.other)
 	for _, list := range o.lists {
 		at := i
 		if i < 0 {
@@ -121,8 +128,10 @@ func (o origin) size(limit int) int {
 			add(part)
 		}
 	}
-	for _, member := range o.members {
-		add(member)
+	for _, object := range o.objects {
+		for _, member := range object {
+			add(member)
+		}
 	}
 	return n
 }
@@ -140,7 +149,9 @@ func (o origin) visit(f func(*place)) {
 			part.visit(f)
 		}
 	}
-	for _, member := range o.members {
-		member.visit(f)
+	for _, object := range o.objects {
+		for _, member := range object {
+			member.visit(f)
+		}
 	}
 }

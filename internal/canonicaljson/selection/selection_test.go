@@ -149,7 +149,7 @@ func TestSelections(t *testing.T) {
 		"big == big":                                     `true`,
 		"empty || absent || list || id":                  `"a"`,
 		"(empty || id)":                                  `"a"`,
-		"to_string('x' || absent)":                       `"x"`,
+		"[id, to_string('x' || absent)]":                 `["a","x"]`,
 		"no || n":                                        `0`,
 		"absent || no":                                   `false`,
 		"absent || items | [0].id":                       `"x"`,
