@@ -147,7 +147,7 @@ func (w *writer) release() {
 // A writer keeps no more memory than this for the next value.
 const (
 	maxKept    = 1 << 20 // bytes
-	maxMembers = 1 << 14 // members and objects
+	maxMembers = 1 << 16 // members and objects
 )
 
 func (w *writer) appendValue(dst []byte) ([]byte, error) {

@@ -35,7 +35,7 @@ func (e *evaluation) function(n *node, on any) (any, error) {
 	if functions[n.name].required && !n.lenient && isEmpty(arguments[0]) {
 		return nil, n.lacksArgument()
 	}
-	return n.apply(arguments)
+	return e.apply(n, arguments)
 }
 
 // firstNotNull passes over arguments as || does over alternatives, and evaluates
@@ -78,6 +78,9 @@ func (e *evaluation) ranked(n *node, on any) (any, error) {
 	if err != nil {
 		return nil, err
 	}
+	if err := e.memory.takeList(4 * len(list)); err != nil {
+		return nil, err
+	}
 	pairs := make([]any, len(list))
 	for i := range list {
 		pairs[i] = []any{by[i], list[i]}
@@ -90,15 +93,45 @@ func (e *evaluation) ranked(n *node, on any) (any, error) {
 }
 
 // apply lets the engine apply a function or an operator.
-func (n *node) apply(operands []any) (any, error) {
+func (e *evaluation) apply(n *node, operands []any) (any, error) {
+	if n.looksDeep() {
+		if err := checkSize(operands); err != nil {
+			return nil, err
+		}
+	}
+	if n.name == "join" {
+		if err := checkJoin(operands); err != nil {
+			return nil, err
+		}
+	}
 	value, err := search(n.engine, operands)
 	switch {
 	case err == nil:
-		return value, nil
+		return value, e.memory.take(ownSize(value))
 	case !n.lenient && slices.ContainsFunc(operands, func(operand any) bool { return operand == nil }):
 		return nil, n.lacksArgument()
 	}
 	return nil, n.failure(err, operands)
+}
+
+// looksDeep tells whether the engine looks at all that is in the operands, again for
+// each place where a part stands.
+func (n *node) looksDeep() bool {
+	switch n.name {
+	case "to_string", "contains", "join":
+		return true
+	}
+	return n.kind == int(jmespath.ASTComparator)
+}
+
+// checkJoin returns an error if join would repeat a separator too often.
+func checkJoin(operands []any) error {
+	separator, _ := operands[0].(string)
+	list, _ := operands[1].([]any)
+	if len(separator) > 0 && len(list) > maxText/len(separator) {
+		return errText
+	}
+	return nil
 }
 
 func (n *node) lacksArgument() error {

@@ -44,6 +44,9 @@ func (c *call) evaluate(payload []byte, number numberReader, mem *memory) (any, 
 	if err != nil {
 		return nil, err
 	}
+	if err := mem.take(len(text)); err != nil { // it may have been taken out of the document, and decoded once more
+		return nil, err
+	}
 	return decoders[c.function](text, c.result, number, mem)
 }
 
@@ -65,19 +68,19 @@ func decodeJSON(text []byte, result *place, number numberReader, mem *memory) (a
 	return read(text, result, number, mem)
 }
 
-func decodeBase64(text []byte, _ *place, _ numberReader, _ *memory) (any, error) {
+func decodeBase64(text []byte, _ *place, _ numberReader, mem *memory) (any, error) {
 	data, err := fromBase64(text)
 	if err != nil {
 		return nil, err
 	}
-	return asText(data)
+	return asText(data, mem)
 }
 
 // maxInflated bounds what a few kilobytes of gzip can grow to: 6 MB, the largest
 // payload of a Lambda invocation.
 const maxInflated = 6 << 20
 
-func decodeBase64Gzip(text []byte, _ *place, _ numberReader, _ *memory) (any, error) {
+func decodeBase64Gzip(text []byte, _ *place, _ numberReader, mem *memory) (any, error) {
 	data, err := fromBase64(text)
 	if err != nil {
 		return nil, err
@@ -93,16 +96,16 @@ func decodeBase64Gzip(text []byte, _ *place, _ numberReader, _ *memory) (any, er
 	if len(inflated) > maxInflated {
 		return nil, fmt.Errorf("the data grows beyond %d bytes", maxInflated)
 	}
-	return asText(inflated)
+	return asText(inflated, mem)
 }
 
 func fromBase64(text []byte) ([]byte, error) {
 	return base64.StdEncoding.AppendDecode(nil, text)
 }
 
-func asText(data []byte) (any, error) {
+func asText(data []byte, mem *memory) (any, error) {
 	if !utf8.Valid(data) {
 		return nil, errors.New("the decoded data is not UTF-8 text")
 	}
-	return string(data), nil
+	return string(data), mem.take(2 * len(data))
 }

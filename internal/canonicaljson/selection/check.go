@@ -12,6 +12,8 @@ import (
 // [@, @] | [@, @] | … doubles at every pipe.
 const maxOrigins = 1000
 
+var errTooLarge = errors.New("it reads too many places of the payload, or builds too large a value")
+
 // checker walks the syntax tree of one alternative. It follows where every value
 // comes from and refuses what could not give a stable key.
 type checker struct {
@@ -36,8 +38,8 @@ func (c *checker) check(tree *node) (origin, error) {
 // walk returns the origin of n's value when it is evaluated on in.
 func (c *checker) walk(n *node, in origin) (origin, error) {
 	result, err := c.follow(n, in)
-	if err == nil && result.size(maxOrigins+1) > maxOrigins {
-		return origin{}, errors.New("it builds too large a value")
+	if err == nil && (c.root.isTooLarge() || result.size(maxOrigins+1) > maxOrigins) {
+		return origin{}, errTooLarge
 	}
 	return result, err
 }
@@ -186,7 +188,7 @@ func (c *checker) followCall(n *node, in origin) (origin, error) {
 			return origin{}, fmt.Errorf("%s(): %w", n.name, err)
 		}
 		same = len(c.calls)
-		c.calls = append(c.calls, &call{function: n.name, written: written, argument: argument, result: &place{}})
+		c.calls = append(c.calls, &call{function: n.name, written: written, argument: argument, result: newTree()})
 	}
 	n.call = c.calls[same]
 	return origin{places: []*place{n.call.result}}, nil

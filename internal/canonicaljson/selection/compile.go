@@ -66,17 +66,18 @@ func compile(tree node) (*Selection, error) {
 }
 
 func compileAlternative(tree node) (*alternative, error) {
-	a := &alternative{tree: tree, reads: &place{}, number: canonicaljson.ParseNumber}
+	a := &alternative{tree: tree, reads: newTree(), number: canonicaljson.ParseNumber}
 	c := &checker{root: a.reads}
 	var err error
 	if a.result, err = c.check(&a.tree); err != nil {
 		return nil, err
 	}
 	a.tree.prepare()
-	a.reads.settle()
 	a.calls = c.calls
-	for _, call := range c.calls {
-		call.result.settle()
+	for _, tree := range a.trees() {
+		if tree.settle(); tree.isTooLarge() {
+			return nil, errTooLarge
+		}
 	}
 	if c.ordered {
 		a.number = exactNumber

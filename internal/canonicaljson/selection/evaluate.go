@@ -40,7 +40,7 @@ func (e *evaluation) value(n *node, on any) (any, error) {
 		}
 		return list[at], nil
 	case int(jmespath.ASTSlice):
-		return n.slice(on)
+		return e.slice(n, on)
 	case int(jmespath.ASTSubexpression), int(jmespath.ASTIndexExpression), int(jmespath.ASTPipe):
 		left, err := e.value(&n.children[0], on)
 		if err != nil {
@@ -78,7 +78,7 @@ func (e *evaluation) value(n *node, on any) (any, error) {
 		if err != nil {
 			return nil, err
 		}
-		return n.apply(operands)
+		return e.apply(n, operands)
 	case int(jmespath.ASTFunctionExpression):
 		return e.function(n, on)
 	}
@@ -110,6 +110,9 @@ func (e *evaluation) result(c *call) (any, error) {
 }
 
 func (e *evaluation) values(nodes []node, on any) ([]any, error) {
+	if err := e.memory.takeList(len(nodes)); err != nil {
+		return nil, err
+	}
 	values := make([]any, len(nodes))
 	for i := range nodes {
 		var err error
@@ -122,6 +125,9 @@ func (e *evaluation) values(nodes []node, on any) ([]any, error) {
 
 // each returns the values of n on all elements of a list.
 func (e *evaluation) each(n *node, list []any) ([]any, error) {
+	if err := e.memory.takeList(len(list)); err != nil {
+		return nil, err
+	}
 	values := make([]any, len(list))
 	for i, element := range list {
 		var err error
@@ -140,7 +146,10 @@ func (e *evaluation) projection(n *node, on any) (any, error) {
 	if err != nil || !ok {
 		return nil, err
 	}
-	projected := []any{}
+	if err := e.memory.takeList(len(list)); err != nil {
+		return nil, err
+	}
+	projected := make([]any, 0, len(list))
 	for _, element := range list {
 		if n.kind == int(jmespath.ASTFilterProjection) {
 			condition, err := e.value(&n.children[2], element)
@@ -168,7 +177,16 @@ func (e *evaluation) flattened(n *node, on any) (any, error) {
 	if err != nil || !ok {
 		return nil, err
 	}
-	flat := []any{}
+	length := len(list)
+	for _, element := range list {
+		if inner, ok := element.([]any); ok {
+			length += len(inner) - 1
+		}
+	}
+	if err := e.memory.takeList(length); err != nil {
+		return nil, err
+	}
+	flat := make([]any, 0, length)
 	for _, element := range list {
 		if inner, ok := element.([]any); ok {
 			flat = append(flat, inner...)
@@ -197,6 +215,9 @@ func (e *evaluation) multiSelectHash(n *node, on any) (any, error) {
 	if on == nil {
 		return nil, nil
 	}
+	if err := e.memory.take(sizeOfObject + len(n.children)*sizeOfMember); err != nil {
+		return nil, err
+	}
 	object := make(map[string]any, len(n.children))
 	for i := range n.children {
 		pair := &n.children[i]
@@ -213,10 +234,13 @@ func (e *evaluation) multiSelectHash(n *node, on any) (any, error) {
 }
 
 // slice returns a part of a list.
-func (n *node) slice(on any) (any, error) {
+func (e *evaluation) slice(n *node, on any) (any, error) {
 	list, ok := on.([]any)
 	if !ok {
 		return nil, nil
+	}
+	if err := e.memory.takeList(4 * len(list)); err != nil {
+		return nil, err
 	}
 	wrapped := make([]any, len(list)) // the engine cannot slice without leaving out what is null
 	for i, element := range list {

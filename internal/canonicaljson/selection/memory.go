@@ -59,6 +59,22 @@ func (m *memory) take(bytes int) error {
 	return nil
 }
 
+// takeList takes a list of that length.
+func (m *memory) takeList(length int) error { return m.take(sizeOfList + length*sizeOfElement) }
+
+// ownSize is what a value takes apart from those that it holds.
+func ownSize(value any) int {
+	switch v := value.(type) {
+	case string:
+		return sizeOfScalar + len(v)
+	case []any:
+		return sizeOfList + len(v)*sizeOfElement
+	case map[string]any:
+		return sizeOfObject + len(v)*sizeOfMember
+	}
+	return sizeOfScalar
+}
+
 // checkSize returns an error if the text of a value would be too long.
 func checkSize(value any) error {
 	if sizeOf(value, maxText) > maxText {

@@ -5,6 +5,7 @@ package selection
 // expression form a tree with the payload itself as its root; the rest of the
 // payload is not read.
 type place struct {
+	count    *int   // of the places of the tree
 	name     string // of the member that it is, if it is one
 	members  map[string]*place
 	elements *place         // any element
@@ -33,10 +34,26 @@ var (
 	}()
 )
 
+// maxPlaces bounds the places of a tree: [*] and [0] at every level double them.
+const maxPlaces = 2000
+
+// newTree returns the root of a tree of places.
+func newTree() *place { return &place{count: new(int)} }
+
+// child returns a place for what stands in p.
+func (p *place) child() *place {
+	*p.count++
+	return &place{count: p.count}
+}
+
+// isTooLarge reports whether the tree has too many places.
+func (p *place) isTooLarge() bool { return *p.count > maxPlaces }
+
 func (p *place) member(name string) *place {
 	child, ok := p.members[name]
 	if !ok {
-		child = &place{name: name}
+		child = p.child()
+		child.name = name
 		if p.members == nil {
 			p.members = make(map[string]*place)
 		}
@@ -47,7 +64,7 @@ func (p *place) member(name string) *place {
 
 func (p *place) element() *place {
 	if p.elements == nil {
-		p.elements = &place{}
+		p.elements = p.child()
 	}
 	return p.elements
 }
@@ -55,7 +72,7 @@ func (p *place) element() *place {
 func (p *place) at(index int) *place {
 	child, ok := p.indexes[index]
 	if !ok {
-		child = &place{}
+		child = p.child()
 		if p.indexes == nil {
 			p.indexes = make(map[int]*place)
 		}
@@ -107,6 +124,9 @@ func (p *place) inherit(from *place) {
 
 // absorb adds to p all that is done to the values of another place.
 func (p *place) absorb(from *place) {
+	if p.isTooLarge() {
+		return
+	}
 	p.selected = p.selected || from.selected
 	p.inspected = p.inspected || from.inspected
 	for name, child := range from.members {

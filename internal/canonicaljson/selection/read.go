@@ -1,8 +1,10 @@
 package selection
 
 import (
+	"bytes"
 	"fmt"
 	"maps"
+	"slices"
 
 	"github.com/ikkai-go/idempotency/internal/canonicaljson"
 )
@@ -228,9 +230,19 @@ func (r *reader) array(p *place) (any, error) {
 		if err != nil {
 			return nil, err
 		}
-		array = append(array, element)
+		array = append(r.room(array), element)
 	}
 	return array, r.fault()
+}
+
+// room makes room for an element. A long array gets twice the room that it had, but no
+// more than what is left of the document can fill.
+func (r *reader) room(array []any) []any {
+	const few = 1 << 10
+	if n := len(array); n == cap(array) && n >= few {
+		return slices.Grow(array, min(n, 1+bytes.Count(r.document[r.at:], []byte{','})))
+	}
+	return array
 }
 
 // open steps into an array or object and tells whether there is something in it.

@@ -80,6 +80,15 @@ type alternative struct {
 	number numberReader
 }
 
+// trees are what the alternative reads of the payload and of what its calls return.
+func (a *alternative) trees() []*place {
+	trees := []*place{a.reads}
+	for _, call := range a.calls {
+		trees = append(trees, call.result)
+	}
+	return trees
+}
+
 func (a *alternative) evaluate(payload []byte, mem *memory) (any, error) {
 	e := evaluation{payload: payload, number: a.number, memory: mem}
 	if !a.reads.isRead() {

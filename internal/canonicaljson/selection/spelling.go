@@ -134,7 +134,7 @@ func shareNames(trees []*place) {
 	if len(trees) < 2 {
 		return
 	}
-	all := &place{}
+	all := newTree()
 	for _, tree := range trees {
 		all.absorbNames(tree)
 	}
