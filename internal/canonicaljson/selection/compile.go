@@ -32,7 +32,7 @@ func Compile(text string) (*Selection, error) {
 	}
 	tree, err := parse(text)
 	if err != nil {
-		return nil, err
+		return nil, explain(text, err)
 	}
 	if tree.depth() > maxDepth {
 		return nil, fmt.Errorf("it is nested deeper than %d levels", maxDepth)
