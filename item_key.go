@@ -10,10 +10,9 @@ import (
 
 // ItemKey returns the record key of an item of a batch, such as an employee in the
 // payroll of a month: operation, "#" and a SHA-256. Neither another batch nor another
-// item has it, nor a request that an expression finds: a payload in which it selects
-// the string that has this key, ["batch","item"] as encoding/json writes it, has none.
-// The error is a *SelectionError, with ErrMissing for an empty batch or item, or an
-// *OperationError.
+// item has it, nor a request: Key and expressions refuse the string that would have it,
+// ["batch","item"] as encoding/json writes it. The error is a *SelectionError, with
+// ErrMissing for an empty batch or item, or an *OperationError.
 func ItemKey(operation, batch, item string) (string, error) {
 	if err := CheckOperation(operation); err != nil {
 		return "", err

@@ -56,6 +56,9 @@ func TestRequestsAndItemsNeverMeet(t *testing.T) {
 		if key, err := id.Key("payroll", payload); !errors.Is(err, idempotency.ErrPayload) {
 			t.Errorf("the string %s has the key %s, %v; the item has %s", text, key, err, item)
 		}
+		if key, err := idempotency.Key("payroll", string(text)); !errors.Is(err, idempotency.ErrPayload) {
+			t.Errorf("the caller's string %s has the key %s, %v; the item has %s", text, key, err, item)
+		}
 		if key, err := id.Verbatim().Key("payroll", payload); err != nil || key == item {
 			t.Errorf("verbatim, the string %s has the key %s, %v", text, key, err)
 		}
@@ -77,6 +80,9 @@ func TestRequestsAndItemsNeverMeet(t *testing.T) {
 		}
 		if _, err := id.Key("payroll", payload); err != nil {
 			t.Errorf("the string %s, which is no item: %v", other, err)
+		}
+		if _, err := idempotency.Key("payroll", other); err != nil {
+			t.Errorf("the caller's string %s, which is no item: %v", other, err)
 		}
 	}
 }

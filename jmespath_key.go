@@ -203,8 +203,9 @@ func (e *Expression) Fingerprint(payload []byte) (string, error) {
 }
 
 // Key returns the record key for a value that the caller chose: the same as an
-// expression's that selects this string. An empty value is missing. The error is
-// a *SelectionError or an *OperationError.
+// expression's that selects this string. An empty value is missing; a string that reads
+// as the name of a batch and an item (see ItemKey) is refused. The error is a
+// *SelectionError or an *OperationError.
 func Key(operation, value string) (string, error) {
 	if err := CheckOperation(operation); err != nil {
 		return "", err
@@ -215,6 +216,9 @@ func Key(operation, value string) (string, error) {
 	canonical, err := canonicaljson.AppendValue(nil, value)
 	if err != nil {
 		return "", &SelectionError{Reason: "the key is not UTF-8", kind: ErrPayload, cause: err}
+	}
+	if isItem(canonical) {
+		return "", &SelectionError{Reason: reasonItem, kind: ErrPayload}
 	}
 	return digestKey(operation, canonical), nil
 }

@@ -3,7 +3,6 @@ package idempotent_test
 import (
 	"cmp"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"math"
@@ -282,7 +281,7 @@ func TestItemsThatFail(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				p := newPayroll(t, 3, 0)
-				badKey, err := idempotency.Key("payment", `["2026-11","e-1"]`)
+				badKey, err := idempotency.ItemKey("payment", "2026-11", "e-1")
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -585,19 +584,33 @@ func TestAnItemThatHasChangedIsRefused(t *testing.T) {
 }
 
 func TestAnItemIsDoneWhoseResultWasNotStored(t *testing.T) {
-	guard := newKeylessGuard(t, persistence.NewMemory(), idempotent.Config{})
+	store, now := persistence.NewMemory(), time.Now()
 	p := newPayroll(t, 1, 0)
-	key := `["2026-11","e-0"]`
-	_, err := idempotent.Do(t.Context(), guard, key, func(context.Context) (json.RawMessage, error) { return json.RawMessage("no JSON"), nil })
+	key, err := idempotency.ItemKey("payment", "2026-11", "e-0")
 	if err != nil {
 		t.Fatal(err)
 	}
-	if report, err := p.start(t.Context(), guard, alive); err != nil || report.Replayed != 1 || p.total() != 0 {
+	record, err := store.Acquire(t.Context(), persistence.Claim{Key: key, Owner: "another start", Now: now, LeaseUntil: now.Add(time.Minute), ExpiresAt: now.Add(time.Hour)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	outcome := persistence.Outcome{Status: persistence.StatusCompleted, ResultOmitted: true, ExpiresAt: now.Add(time.Hour)}
+	if err := store.Complete(t.Context(), record.Lease(), outcome); err != nil {
+		t.Fatal(err)
+	}
+	if report, err := p.start(t.Context(), newKeylessGuard(t, store, idempotent.Config{}), alive); err != nil || report.Replayed != 1 || p.total() != 0 {
 		t.Errorf("%+v, %v", report, err)
 	}
-	_, err = idempotent.Do(t.Context(), guard, key, func(context.Context) (int, error) { return 1, nil })
-	if !errors.Is(err, idempotent.ErrResultNotStored) {
-		t.Errorf("was under another key: %v", err)
+}
+
+func TestNoCallHasTheKeyOfAnItem(t *testing.T) {
+	guard := newKeylessGuard(t, persistence.NewMemory(), idempotent.Config{})
+	runs := 0
+	for _, key := range []string{`["2026-11","e-0"]`, `["a","b"]`} {
+		_, err := idempotent.Do(t.Context(), guard, key, func(context.Context) (int, error) { runs++; return 1, nil })
+		if !errors.Is(err, idempotent.ErrKey) || !errors.Is(err, idempotency.ErrPayload) || runs != 0 {
+			t.Errorf("Do with the key %s: %d runs, %v", key, runs, err)
+		}
 	}
 }
 

@@ -10,6 +10,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/ikkai-go/idempotency"
 	"github.com/ikkai-go/idempotency/persistence"
 )
 
@@ -165,17 +166,15 @@ func (r *batchRun) call(ctx context.Context, a *itemCall) {
 	})
 }
 
-// identity is what an item is recognised by. Its key is a JSON text, in which no two
-// pairs of a name and an ID look the same.
-func (r *batchRun) identity(item int) Identity {
-	key, _ := json.Marshal([]string{r.name, r.ids[item]}) // strings always encode
-	id := Identity{Key: string(key)}
-	if r.guard.config.Fingerprint == nil {
+// identity is what an item is recognised by.
+func (r *batchRun) identity(item int) (id Identity) {
+	id.selected.key, id.err = idempotency.ItemKey(r.guard.config.Operation, r.name, r.ids[item])
+	if id.err != nil || r.guard.config.Fingerprint == nil {
 		return id
 	}
 	var payload []byte
 	if payload, id.err = encodeEvent(r.content(item)); id.err == nil {
-		id.Fingerprint, id.err = r.guard.fingerprint(payload)
+		id.selected.fingerprint, id.err = r.guard.fingerprint(payload)
 	}
 	return id
 }

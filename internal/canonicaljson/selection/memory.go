@@ -85,8 +85,10 @@ func checkSize(value any) error {
 
 // sizeOf is about how long the text of a value is, counted no further than limit.
 func sizeOf(value any, limit int) int {
-	size := 1
+	size := len(`{},`)
 	switch v := value.(type) {
+	default:
+		size = len(`1234567,`)
 	case string:
 		size += len(v)
 	case canonicaljson.Raw:
@@ -97,7 +99,7 @@ func sizeOf(value any, limit int) int {
 		}
 	case map[string]any:
 		for name, member := range v {
-			if size += len(name) + sizeOf(member, limit-size); size > limit {
+			if size += len(`"":`) + len(name) + sizeOf(member, limit-size); size > limit {
 				break
 			}
 		}
