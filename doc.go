@@ -30,8 +30,17 @@
 // for the event that shows it (a *SelectionError, with ErrMissing where the event
 // has no key and ErrPayload where it cannot have one). There are no fall-backs.
 //
+// A payload is unusable, not without a key, where a member's name differs only in case
+// from one that is read: encoding/json takes it for that one, so that the function would
+// work on another request than the key says.
+//
 // An expression costs what it looks at: of the rest of a payload only the syntax is
-// checked, without memory.
+// checked, without memory. What it makes of a payload is bounded.
+//
+// # Tenants and batches
+//
+// TenantKey puts a tenant into a key, ItemKey makes that of an item of a batch. No two of
+// these keys meet, nor does one meet a request's.
 //
 // Nothing is stored or run here. Package idempotent does that, and below it httpguard
 // for HTTP APIs, eventguard for queues, streams and topics, and client for callers.
