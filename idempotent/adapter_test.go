@@ -91,3 +91,74 @@ func TestWhatIsSkippedHasAnEventOfItsOwn(t *testing.T) {
 		})
 	}
 }
+
+// The time of a batch is divided once, for its calls and not for those that they make.
+func TestTheCallsOfABatchShareItsTime(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		const timeout = 10 * time.Second
+		ctx := within(t, timeout)
+		kill, _ := ctx.Deadline()
+		guard := newTestGuard(t, persistence.NewMemory(), idempotent.Config{})
+		end := func(ctx context.Context) (time.Duration, error) {
+			end, _ := ctx.Deadline()
+			return kill.Sub(end), nil
+		}
+		shared := guard.Batch(ctx, 2*time.Second)
+		for _, test := range []struct {
+			at           time.Duration
+			alone, batch bool // starts
+			reserve      time.Duration
+		}{
+			{0, true, true, time.Second},
+			{7 * time.Second, true, true, time.Second},
+			{7*time.Second + time.Millisecond, true, false, 0},
+		} {
+			time.Sleep(time.Until(kill.Add(test.at - timeout))) // virtual
+			_, err := idempotent.Do(ctx, guard, fmt.Sprint("alone ", test.at), end)
+			if (err == nil) != test.alone {
+				t.Errorf("%v, alone: %v", test.at, err)
+			}
+			got, err := idempotent.Do(shared, guard, fmt.Sprint("batch ", test.at), end)
+			if (err == nil) != test.batch || err != nil && !errors.Is(err, idempotent.ErrNotStarted) || got != test.reserve {
+				t.Errorf("%v, in the batch: %v before the end, %v; want %v", test.at, got, err, test.reserve)
+			}
+		}
+	})
+}
+
+func TestACallInsideACallOfABatchHasATimeOfItsOwn(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		guard := newTestGuard(t, persistence.NewMemory(), idempotent.Config{})
+		shared := guard.Batch(within(t, 10*time.Second), 2*time.Second)
+		_, err := idempotent.Do(shared, guard, "outer", func(ctx context.Context) (string, error) {
+			time.Sleep(8 * time.Second) // virtual; too late for another call of the batch
+			return idempotent.Do(ctx, guard, "inner", func(context.Context) (string, error) { return "", nil })
+		})
+		if err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+func TestTheVerdictOnNothingToDo(t *testing.T) {
+	skipped := idempotent.Verdict{Done: idempotent.DoneNothing, Code: idempotent.CodeSkipped}
+	for name, test := range map[string]struct {
+		err  error
+		want idempotent.Code
+	}{
+		"bare":                {idempotent.ErrSkip, idempotent.CodeSkipped},
+		"wrapped":             {fmt.Errorf("a test event: %w", idempotent.ErrSkip), idempotent.CodeSkipped},
+		"failed for good":     {idempotent.Permanent(idempotent.ErrSkip), idempotent.CodeFailed},
+		"failed, and wrapped": {fmt.Errorf("bank: %w", idempotent.Permanent(idempotent.ErrSkip)), idempotent.CodeFailed},
+		"after a part of it":  {&idempotent.PartialSuccessError{Key: "a", Err: idempotent.ErrSkip}, idempotent.CodePartialSuccess},
+		"an error of its own": {errors.New("bank"), idempotent.CodeFunctionFailed},
+		"a step that says so": {&idempotent.StepError{Key: "a", Err: idempotent.ErrSkip}, idempotent.CodeStepFailed},
+	} {
+		t.Run(name, func(t *testing.T) {
+			v := idempotent.VerdictOf(test.err)
+			if v.Code != test.want || test.want == idempotent.CodeSkipped && v != skipped {
+				t.Errorf("%+v, want %s", v, test.want)
+			}
+		})
+	}
+}

@@ -37,10 +37,14 @@ const (
 // newBudget divides the time of a call.
 func (g *Guard) newBudget(ctx context.Context) budget {
 	b := budget{storeTimeout: g.config.StoreTimeout}
+	if shared := ofBatch(ctx); shared != nil {
+		b = *shared
+		b.storeTimeout = g.config.StoreTimeout
+		return b.startingBy(ctx)
+	}
 	deadline, ok := ctx.Deadline()
 	if !ok {
-		b.startBy = startBy(ctx)
-		return b
+		return b.startingBy(ctx)
 	}
 	left := max(deadline.Sub(wallClock()), 0)
 	reserve := min(defaultReserve, left/reserveFraction)
@@ -51,8 +55,14 @@ func (g *Guard) newBudget(ctx context.Context) budget {
 	b.runUntil = deadline.Add(-reserve)
 	b.settleUntil = deadline.Add(-reserve / answerFraction)
 	b.startBy = b.runUntil
-	if by := startBy(ctx); !by.IsZero() {
-		b.startBy = earlier(b.startBy, by)
+	return b.startingBy(ctx)
+}
+
+// startingBy keeps to what the context says of when to start.
+func (b budget) startingBy(ctx context.Context) budget {
+	by := startBy(ctx)
+	if !by.IsZero() && (b.startBy.IsZero() || by.Before(b.startBy)) {
+		b.startBy = by
 	}
 	return b
 }
@@ -109,17 +119,49 @@ func (b budget) late(ctx context.Context, key string) error {
 	return &NotStartedError{Key: key, Err: err}
 }
 
-type startByKey struct{}
+type (
+	startByKey struct{}
+	batchKey   struct{}
+)
 
-// StartBy returns a context in which guarded calls start their functions at that time
-// at the latest, or not at all: those that would be later end with *NotStartedError, and leave no
-// record behind. It is for adapters that run many calls in the time of one, and have to
+// StartBy returns a context in which guarded calls start their functions at that time at
+// the latest, or not at all: those that would be later end with *NotStartedError, and
+// leave no record behind. It is for adapters that run many calls in the time of one, and have to
 // answer for all of them. A guarded function's own calls are not bound by it.
 func StartBy(ctx context.Context, by time.Time) context.Context {
 	return context.WithValue(ctx, startByKey{}, by)
 }
 
+// Batch returns a context for the calls of one batch, for which the time until its
+// deadline is divided once: what is kept for recording and answering ([Config.Reserve])
+// does not shrink with the time that is left. Their functions are started only with least
+// ahead of them until their contexts end, or, where least is 0, with as much as is kept;
+// but any is that starts in the first half of the time. Calls that would be later end
+// with *NotStartedError, and leave no record behind.
+//
+// It is for adapters that run many calls in the time of one, and have to answer for all
+// of them. A guarded function's own calls are not bound by it.
+func (g *Guard) Batch(ctx context.Context, least time.Duration) context.Context {
+	b := g.newBudget(ctx)
+	if b.deadline.IsZero() {
+		return ctx
+	}
+	if least <= 0 {
+		least = b.deadline.Sub(b.runUntil)
+	}
+	half := b.deadline.Add(-max(b.deadline.Sub(wallClock()), 0) / 2)
+	b.startBy = later(b.runUntil.Add(-least), earlier(half, b.runUntil))
+	return context.WithValue(ctx, batchKey{}, &b)
+}
+
 func startBy(ctx context.Context) time.Time {
 	by, _ := ctx.Value(startByKey{}).(time.Time)
 	return by
+}
+
+// ofBatch returns the budget of the batch that a call belongs to; nil where it belongs to
+// none.
+func ofBatch(ctx context.Context) *budget {
+	b, _ := ctx.Value(batchKey{}).(*budget)
+	return b
 }

@@ -100,6 +100,9 @@ func (c *calling) within(ctx context.Context) context.Context {
 	if !startBy(ctx).IsZero() {
 		ctx = context.WithValue(ctx, startByKey{}, nil)
 	}
+	if ofBatch(ctx) != nil {
+		ctx = context.WithValue(ctx, batchKey{}, nil)
+	}
 	return context.WithValue(withoutObserver(ctx), callKey{}, c)
 }
 

@@ -22,6 +22,13 @@ func ceil(t time.Time, unit time.Duration) time.Time {
 	return t
 }
 
+func later(a, b time.Time) time.Time {
+	if b.After(a) {
+		return b
+	}
+	return a
+}
+
 func earlier(a, b time.Time) time.Time {
 	if b.Before(a) {
 		return b

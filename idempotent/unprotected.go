@@ -48,6 +48,11 @@ func (g *Guard) failOpen(ctx context.Context, b budget, c persistence.Claim, why
 
 // runUnprotected runs the function, waits for its steps, and settles what it leaves.
 func (g *Guard) runUnprotected(ctx context.Context, b budget, key string, why error, run body) (left effect, err error) {
+	if ofBatch(ctx) != nil { // which has to be answered in time also where nothing is recorded
+		if err := b.late(ctx, key); err != nil {
+			return effect{}, err
+		}
+	}
 	g.report(ctx, Event{Kind: EventUnprotected, Key: key, Err: why})
 	c := g.newCalling(key, 0, g.unrecordedJournal(key, b))
 	c.Unrecorded = true

@@ -105,6 +105,8 @@ const (
 	// CodeInvalidConfig says that the guard, or what it was called with, has to be
 	// changed.
 	CodeInvalidConfig Code = "invalid_config"
+	// CodeSkipped says that there was nothing to do for the request ([ErrSkip]).
+	CodeSkipped Code = "skipped"
 	// CodeFunctionFailed says that the function has returned an error of its own.
 	CodeFunctionFailed Code = "function_failed"
 )
@@ -134,6 +136,9 @@ func VerdictOf(err error) Verdict {
 	}
 	if own, ok := err.(judged); ok && !own.inner() { //nolint:errorlint // the outermost
 		return own.verdict()
+	}
+	if errors.Is(err, ErrSkip) && !errors.Is(err, ErrPermanent) {
+		return Verdict{Done: DoneNothing, Code: CodeSkipped}
 	}
 	v := Verdict{Retry: true, Code: CodeFunctionFailed}
 	if own, ok := errors.AsType[judged](err); ok {

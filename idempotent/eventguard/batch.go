@@ -2,10 +2,7 @@ package eventguard
 
 import (
 	"context"
-	"errors"
 	"log/slog"
-
-	"github.com/ikkai-go/idempotency/idempotent"
 )
 
 // failed returns the failed records of a batch, by index: each id once and in the
@@ -18,12 +15,15 @@ func (p processor) failed(ctx context.Context, records []record, errs []error) (
 		if err == nil {
 			continue
 		}
-		id := records[i].id
-		// A logger that panics must not take the batch along.
-		_ = contain(func() error { p.log(ctx, id, err); return nil })
-		failed = append(failed, FailedRecord{ID: id, Err: err})
-		if !named[id] {
-			named[id] = true
+		f := FailedRecord{ID: records[i].id, Err: err}
+		_ = contain(func() error { // errors and loggers are the user's
+			f.Verdict = verdictOf(err)
+			p.log(ctx, f)
+			return nil
+		})
+		failed = append(failed, f)
+		if !named[f.ID] {
+			named[f.ID] = true
 			indices = append(indices, i)
 		}
 	}
@@ -61,17 +61,12 @@ func items[Item ~struct {
 }
 
 // log tells why a record failed: the answer of the batch can't.
-func (p processor) log(ctx context.Context, id string, err error) {
-	level := slog.LevelError
-	switch {
-	case errors.Is(err, ErrHeldBack):
-		level = slog.LevelDebug
-	case errors.Is(err, idempotent.ErrInProgress), errors.Is(err, idempotent.ErrNotStarted):
-		level = slog.LevelWarn
+func (p processor) log(ctx context.Context, f FailedRecord) {
+	attrs := []slog.Attr{
+		slog.String("event", "record_failed"), slog.String("code", string(f.Verdict.Code)), slog.String("record", f.ID), slog.Any("error", f.Err),
 	}
-	attrs := []slog.Attr{slog.String("record", id), slog.Any("error", err)}
-	if panicked, ok := errors.AsType[*PanicError](err); ok {
+	if panicked, ok := f.Err.(*PanicError); ok { //nolint:errorlint // contain makes it
 		attrs = append(attrs, slog.String("stack", string(panicked.Stack)))
 	}
-	p.logger().LogAttrs(ctx, level, "idempotency: record failed", attrs...)
+	p.logger().LogAttrs(ctx, level(f.Verdict), "idempotency: record failed", attrs...)
 }

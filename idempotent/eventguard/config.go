@@ -61,13 +61,12 @@ type Config struct {
 	// replayed later.
 	Retention time.Duration
 
-	// Reserve is how much time until the function's deadline a record must have to
-	// be started: about as long as the slowest takes. Later ones are reported as
-	// failed, so that they come back, instead of being killed in mid-run. Defaults
-	// to 2 seconds; never more than a fifth (by default) or a half of the time that
-	// there is when the batch arrives. A record that got so late while it was being
-	// acquired, or waited for another run, is released again. For queues and streams.
-	Reserve time.Duration
+	// Slowest is about how long the slowest record takes. One that would have less time,
+	// until the guard's Reserve for recording and answering begins, is reported as failed
+	// and comes back, instead of being broken off: it is not acquired, or released again
+	// where that took too long. But what starts in the first half of the time always may.
+	// Defaults to as long as that reserve. For queues, topics and streams.
+	Slowest time.Duration
 
 	// Logger gets every record that failed, with its error; never a payload.
 	// Defaults to what [slog.Default] is when something is logged.
@@ -168,11 +167,11 @@ func (c Config) check(s source) error {
 	if c.Retention < 0 || c.Retention > longestRetention {
 		fault("Retention", "is %v, and must be between 0 and ten years", c.Retention)
 	}
-	if c.Reserve != 0 && !s.batches {
-		fault("Reserve", "is for queues and streams only")
+	if c.Slowest != 0 && !s.batches {
+		fault("Slowest", "is for queues, topics and streams only")
 	}
-	if c.Reserve < 0 {
-		fault("Reserve", "is %v, and must not be negative", c.Reserve)
+	if c.Slowest < 0 {
+		fault("Slowest", "is %v, and must not be negative", c.Slowest)
 	}
 	return errors.Join(faults...)
 }

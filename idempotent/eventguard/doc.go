@@ -62,8 +62,9 @@
 // after a lost lease or a failed write it comes back. (Where the guard runs a request
 // unprotected there is to be no record, and its outcome counts as it is.)
 //
-// A record is never reported as done that is not. The answer of a batch names each
-// failure once and is [] without one; errors go to Config.Logger. Where a failed
+// That goes by the verdict on a record ([idempotent.VerdictOf]) and by nothing else; the
+// log has its code. A record is never reported as done that is not. The answer of a batch
+// names each failure once and is [] without one; errors go to Config.Logger. Where a failed
 // record has no id to be named by, the whole batch fails ([*BatchError]): what is done
 // is replayed then.
 //
@@ -81,10 +82,10 @@
 // maxReceiveCount, at last into the dead-letter queue while nothing is wrong with it.
 // Let maxReceiveCount be 5 or more.
 //
-// A stream comes back at once. After a run that was killed its lease lasts for
-// ClockSkew more, and tries until then fail and count towards MaximumRetryAttempts:
-// let the guard's Wait be a little longer than its ClockSkew. When the attempts are
-// over, Lambda discards the whole batch, also what is behind the failure and was
+// A stream comes back at once. After a run that was killed its lease lasts for about a
+// minute at most (the guard's Lease), and tries until then fail and count towards
+// MaximumRetryAttempts: give the mapping retries for longer than that. When the attempts
+// are over, Lambda discards the whole batch, also what is behind the failure and was
 // never run; BisectBatchOnFunctionError narrows that, and an on-failure destination
 // tells of it. The same holds for asynchronous events, which get two more tries by
 // default: give them a destination or a dead-letter queue.
@@ -94,12 +95,12 @@
 // the source keeps more than its defaults. A redrive of a dead-letter queue makes new
 // message ids, by which a guard without a Key does not recognise what is done.
 //
-// The record of the last run must be settled, and the batch answered, before Lambda
-// kills the function, or all of the batch comes back. fn's context ends a second (in
-// short timeouts, a tenth) before that, and settling takes the guard's StoreTimeout
-// at the worst. So let StoreTimeout be shorter than Reserve, and Reserve as long as the
-// slowest run and StoreTimeout together; where fn runs until its context ends, let it
-// be shorter than that second.
+// The records of a batch share its time, which is divided once, when it arrives: fn's
+// context ends as long before the function's deadline as the guard's Reserve says, so
+// that what has come of it can be recorded and the batch be answered; and a record that
+// would have less time than Config.Slowest comes back without being acquired. A function
+// that does not listen to its context may be killed all the same: then all of the batch
+// comes back.
 //
 // # Poison in a FIFO queue
 //
@@ -124,14 +125,14 @@
 //	also what a user's functions do, at each source  TestWhateverAUsersFunctionDoesOneRecordFails, TestWhateverDecodingDoesOneRecordFails
 //	nothing to do is acknowledged                    TestWhatThereIsNothingToDoForIsAcknowledged, TestOnlyWhatHasDoneNothingIsSkipped
 //	[] and never null, each id once, never empty     TestTheAnswerIsWhatLambdaUnderstands, TestAMessageWithoutAnIdFailsTheBatch
-//	which outcomes count as done                     TestWhatCountsAsDone
+//	which outcomes count as done, at each source     TestWhatCountsAsDone, TestEachCodeIsDecided
 //	in progress elsewhere is failed                  TestWhatCountsAsDone, TestAKilledRunIsNeverAcknowledged
 //	keys: by the body, by the message, by neither    TestReport54IdentityIsStableAcrossDeliveries
 //	equal requests in one batch run once             TestEqualRequestsOfABatchRunOnce, TestEqualRequestsOfTwoGroupsRunOnce
 //	the first content of a key wins                  TestTheFirstContentOfAKeyWins, TestTheFirstContentOfAKeyWinsAcrossGroups
 //	outcomes outlast the source's retention          TestOutcomesOutlastTheSourcesRetention, TestAFailedBatchTakesWhatIsDoneAlong
 //	bounded concurrency, inside the deadline         TestMessagesRunAtTheSameTimeUpToTheBound, TestWhatThereIsNoTimeForComesBackUnacquired, TestWhatIsAcquiredTooLateIsReleasedAndNotRun
-//	answered in time, settled or not                 TestABatchIsAnsweredInTimeWhereStoreTimeoutIsWithinReserve
+//	answered in time, settled or not                 TestEachSourceIsAnsweredInTime, TestALateRecordOfABatchLeavesTimeToAnswer
 //	what is done may die with a failed batch         TestAFailedBatchTakesWhatIsDoneAlong
 //	a panic fails its record only                    TestAPanicFailsItsMessageOnly, TestAPanicOfContentFailsItsMessageOnly, TestAnErrorWhoseMethodsPanicFailsItsMessageOnly
 //	not recorded is not done                         TestWhatIsNotRecordedComesBack, TestAPermanentFailureAfterATakeoverComesBack

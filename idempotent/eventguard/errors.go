@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+
+	"github.com/ikkai-go/idempotency/idempotent"
 )
 
 // The sentinels of this package's errors, for errors.Is.
@@ -12,8 +14,8 @@ var (
 	ErrPayload = errors.New("eventguard: unusable payload")
 	ErrPanic   = errors.New("eventguard: panic")
 	ErrBatch   = errors.New("eventguard: records of the batch failed")
-	// ErrHeldBack is logged of a message that did not run because one before it in
-	// its group failed. Nothing was acquired for it.
+	// ErrHeldBack is logged of a record that did not run because one before it in its
+	// group or partition failed. Nothing was acquired for it.
 	ErrHeldBack = errors.New("eventguard: held back behind a failure of its group")
 )
 
@@ -85,8 +87,11 @@ type BatchError struct {
 
 // FailedRecord is a record that failed, and why.
 type FailedRecord struct {
-	ID  string // as the answer of the batch would name it
-	Err error
+	ID string // as the answer of the batch would name it
+	// Verdict is what is known of it: what [idempotent.VerdictOf] says, or one of the
+	// codes of this package.
+	Verdict idempotent.Verdict
+	Err     error
 }
 
 func (e *BatchError) Error() string {

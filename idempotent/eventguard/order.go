@@ -9,13 +9,13 @@ import (
 // process runs the records of a batch, as many at a time as the config says, and
 // returns what became of each: nil where it is done.
 func (p processor) process(ctx context.Context, records []record) []error {
+	ctx = p.guard.Batch(ctx, p.config.Slowest)
 	for i := range records {
 		r := &records[i]
 		if err := contain(func() error { p.identify(r); return nil }); err != nil {
 			r.err = err
 		}
 	}
-	w := p.config.window(ctx)
 	errs := make([]error, len(records))
 	o := newOrder(records)
 	var workers sync.WaitGroup
@@ -25,7 +25,7 @@ func (p processor) process(ctx context.Context, records []record) []error {
 				if before := o.behind[i]; before >= 0 && errs[before] != nil {
 					errs[i] = ErrHeldBack
 				} else {
-					errs[i] = p.attempt(ctx, w, records[i])
+					errs[i] = p.attempt(ctx, records[i])
 				}
 				o.done(i)
 			}

@@ -96,69 +96,37 @@ func (p processor) identify(r *record) {
 
 // attempt runs a record of a batch, unless it is too late or was done before.
 // It returns nil where the source need not deliver the record again.
-func (p processor) attempt(ctx context.Context, w window, r record) error {
-	if err := w.late(ctx); err != nil {
-		return err
-	}
-	return contain(func() error {
-		return p.settle(ctx, r, func(ctx context.Context) error {
-			// Acquiring takes its time, and waiting for another run more.
-			if err := w.late(ctx); err != nil {
-				return err // which releases the record
-			}
-			ctx, cancel := w.bound(ctx)
-			defer cancel()
-			return r.run(ctx, r.payload)
-		})
-	})
+func (p processor) attempt(ctx context.Context, r record) error {
+	return contain(func() error { return p.settle(ctx, r) })
 }
 
 // single runs an asynchronous event. Its panic goes on.
 func (p processor) single(ctx context.Context, r *record) error {
 	p.identify(r)
-	return p.settle(ctx, *r, func(ctx context.Context) error { return r.run(ctx, r.payload) })
+	return p.settle(ctx, *r)
 }
 
-// settle takes a record through the guard's protocol and decides, in this one
-// place, which outcomes count as done.
-func (p processor) settle(ctx context.Context, r record, run func(context.Context) error) error {
-	if errors.Is(r.err, idempotent.ErrSkip) {
-		p.guard.Report(ctx, idempotent.Event{Kind: idempotent.EventSkipped, Err: r.err})
-		return nil
+// settle takes a record through the guard's protocol, and returns nil where the source
+// need not deliver it again.
+func (p processor) settle(ctx context.Context, r record) error {
+	err, last := r.err, idempotent.EventKind("")
+	if err == nil {
+		observed := idempotent.WithObserver(ctx, func(_ context.Context, e idempotent.Event) { last = e.Kind })
+		// Whatever result an operation has stored, a raw message can hold it.
+		_, err = idempotent.DoAs(observed, p.guard, r.identity, func(ctx context.Context) (json.RawMessage, error) {
+			return nil, r.run(ctx, r.payload)
+		})
 	}
-	if r.err != nil {
-		return r.err
-	}
-	var last idempotent.EventKind
-	observed := idempotent.WithObserver(ctx, func(_ context.Context, e idempotent.Event) { last = e.Kind })
-	// Whatever result an operation has stored, a raw message can hold it.
-	_, err := idempotent.DoAs(observed, p.guard, r.identity, func(ctx context.Context) (json.RawMessage, error) {
-		return nil, run(ctx)
-	})
-	switch {
-	case last == idempotent.EventReplayed && errors.Is(err, idempotent.ErrResultNotStored):
-		return nil
-	case last == idempotent.EventSkipped:
-		return nil
-	case p.config.OnPermanent == AcknowledgePermanent && permanent(err) && final(last):
-		p.logger().LogAttrs(ctx, slog.LevelWarn, "idempotency: acknowledged a permanent failure",
-			slog.String("record", r.id), slog.Any("error", err))
-		return nil
-	default:
+	v := verdictOf(err)
+	if !p.acknowledges(v, last) {
 		return err
 	}
-}
-
-// permanent tells whether the engine takes an error for a permanent failure: not one
-// that still has to be undone.
-func permanent(err error) bool {
-	failure, ok := errors.AsType[*idempotent.PermanentError](err)
-	return ok && failure != nil && !errors.Is(err, idempotent.ErrCompensation)
-}
-
-// final tells whether nothing but what is recorded can become of a call whose last
-// event that is; or whether there is to be no record. A failure whose record was
-// lost or not written comes back: somebody else may be running it.
-func final(last idempotent.EventKind) bool {
-	return last == idempotent.EventExecuted || last == idempotent.EventReplayed || last == idempotent.EventUnprotected
+	switch {
+	case v.Code == idempotent.CodeSkipped && last == "": // before there was a call that reports it
+		p.guard.Report(ctx, idempotent.Event{Kind: idempotent.EventSkipped, Err: err})
+	case v.Code == idempotent.CodeFailed:
+		p.logger().LogAttrs(ctx, slog.LevelWarn, "idempotency: acknowledged a permanent failure",
+			slog.String("event", "failure_acknowledged"), slog.String("code", string(v.Code)), slog.String("record", r.id), slog.Any("error", err))
+	}
+	return nil
 }

@@ -21,10 +21,11 @@ import (
 type door struct {
 	key, amount *idempotency.Expression // of an order, as the guard's Key and Fingerprint
 	content     eventguard.Content
-	single      bool // one event a call, whose panic goes on
-	held        bool // what is behind a failure does not run
-	named       bool // and is named as failed
-	undecoded   bool // fn gets no T
+	single      bool                // one event a call, whose panic goes on
+	held        bool                // what is behind a failure does not run
+	named       bool                // and is named as failed
+	undecoded   bool                // fn gets no T
+	payload     func(letter) []byte // as the guard sees it; nil for the body
 	open        func(*testing.T, *idempotent.Guard, eventguard.Config, func(context.Context, order) error) deliver
 }
 
@@ -53,13 +54,33 @@ var doors = map[string]door{
 	"SQS, FIFO":       fifoDoor(sqsDoor(func(id, body string) events.SQSMessage { return grouped(id, "g", body) }, nil, nil)),
 	"SQS, SNS":        sqsDoor(func(id, body string) events.SQSMessage { return message(id, notification(id, body)) }, eventguard.SNSEnvelope, nil),
 	"SQS, FIFO, SNS":  fifoDoor(sqsDoor(func(id, body string) events.SQSMessage { return grouped(id, "g", notification(id, body)) }, eventguard.SNSEnvelope, nil)),
-	"SQS, bus":        sqsDoor(func(id, body string) events.SQSMessage { return message(id, inBus(id, body)) }, eventguard.EventBridgeEnvelope, inDetail),
+	"SQS, bus":        sqsDoor(func(id, body string) events.SQSMessage { return message(id, inBus(id, body)) }, eventguard.EventBridgeEnvelope, inDetail).seen(busPayload),
 	"Kinesis":         {key: byOrderID, amount: byAmount, held: true, open: openKinesis},
-	"DynamoDB":        {key: inImage, amount: idempotency.MustJMESPath("dynamodb.NewImage.amount.N"), held: true, undecoded: true, open: openDynamoDB},
+	"DynamoDB":        {key: inImage, amount: idempotency.MustJMESPath("dynamodb.NewImage.amount.N"), held: true, undecoded: true, payload: changePayload, open: openDynamoDB},
 	"Kafka":           {key: byOrderID, amount: byAmount, held: true, named: true, open: openKafka(eventguard.Config{})},
 	"Kafka, no order": {key: byOrderID, amount: byAmount, open: openKafka(eventguard.Config{Unordered: true})},
 	"SNS":             {key: byOrderID, amount: byAmount, single: true, open: openSNS},
-	"EventBridge":     {key: inDetail, amount: idempotency.MustJMESPath("detail.amount"), single: true, open: openEventBridge},
+	"EventBridge":     {key: inDetail, amount: idempotency.MustJMESPath("detail.amount"), single: true, payload: busPayload, open: openEventBridge},
+}
+
+// identify returns what the guard recognises a letter by.
+func (d door) identify(g *idempotent.Guard, l letter) idempotent.Identity {
+	if d.payload == nil {
+		return g.Identify([]byte(l.body), l.id)
+	}
+	return g.Identify(d.payload(l), l.id)
+}
+
+func (d door) seen(payload func(letter) []byte) door {
+	d.payload = payload
+	return d
+}
+
+func busPayload(l letter) []byte { return []byte(inBus(l.id, l.body)) }
+
+func changePayload(l letter) []byte {
+	payload, _ := json.Marshal(changeOf(l))
+	return payload
 }
 
 func inBus(id, detail string) string {
@@ -179,18 +200,7 @@ func openDynamoDB(t *testing.T, g *idempotent.Guard, config eventguard.Config, f
 	return func(ctx context.Context, all ...letter) ([]int, error) {
 		var event events.DynamoDBEvent
 		for _, l := range all {
-			var o map[string]any
-			_ = json.Unmarshal([]byte(l.body), &o)
-			image := map[string]events.DynamoDBAttributeValue{"text": events.NewStringAttribute(l.body)}
-			if id, ok := o["order_id"].(string); ok {
-				image["order_id"] = events.NewStringAttribute(id)
-			}
-			if amount, ok := o["amount"].(float64); ok {
-				image["amount"] = events.NewNumberAttribute(fmt.Sprint(amount))
-			}
-			event.Records = append(event.Records, events.DynamoDBEventRecord{
-				EventID: l.id, Change: events.DynamoDBStreamRecord{NewImage: image, SequenceNumber: l.id},
-			})
+			event.Records = append(event.Records, changeOf(l))
 		}
 		response, err := handle(ctx, event)
 		var ids []string
@@ -199,6 +209,20 @@ func openDynamoDB(t *testing.T, g *idempotent.Guard, config eventguard.Config, f
 		}
 		return indices(all, ids), err
 	}
+}
+
+// changeOf is a change whose new image is an order.
+func changeOf(l letter) events.DynamoDBEventRecord {
+	var o map[string]any
+	_ = json.Unmarshal([]byte(l.body), &o)
+	image := map[string]events.DynamoDBAttributeValue{"text": events.NewStringAttribute(l.body)}
+	if id, ok := o["order_id"].(string); ok {
+		image["order_id"] = events.NewStringAttribute(id)
+	}
+	if amount, ok := o["amount"].(float64); ok {
+		image["amount"] = events.NewNumberAttribute(fmt.Sprint(amount))
+	}
+	return events.DynamoDBEventRecord{EventID: l.id, Change: events.DynamoDBStreamRecord{NewImage: image, SequenceNumber: l.id}}
 }
 
 func openKafka(choice eventguard.Config) func(t *testing.T, g *idempotent.Guard, config eventguard.Config, fn func(context.Context, order) error) deliver {

@@ -27,7 +27,7 @@ import (
 // A panic in fn or in Config.Content fails its message only, and is logged with its
 // stack. The context
 // of fn ends a moment before the function's deadline, so that there is time to
-// answer; SQS waits for every fn that it has started.
+// record and to answer; SQS waits for every fn that it has started.
 //
 // The error is an [idempotent.ErrConfig]. The handler's own error is a *BatchError;
 // it is safe for concurrent use if fn is.

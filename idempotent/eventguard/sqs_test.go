@@ -111,117 +111,6 @@ func TestAFailedBatchTellsWhatFailed(t *testing.T) {
 	}
 }
 
-func TestWhatCountsAsDone(t *testing.T) {
-	declined := errors.New("declined")
-	tests := map[string]struct {
-		first  func(context.Context, *idempotent.Guard) error // what has happened to o1 before
-		guard  idempotent.Config
-		config eventguard.Config
-		fn     error // of the handler, where it runs
-		done   bool
-		runs   int
-	}{
-		"a first run":          {done: true, runs: 1},
-		"an error":             {fn: errTryAgain, runs: 1},
-		"a replay":             {first: result("done"), done: true},
-		"a replay of any type": {first: result(map[string]any{"a": []int{1}}), done: true},
-		"done, result not stored": {
-			first: result(make(map[bool]func())), // JSON can't hold it
-			done:  true,
-		},
-		"a nested call's result not stored": {fn: &idempotent.ResultNotStoredError{Key: "another"}, runs: 1},
-		"in progress elsewhere": {
-			first: func(ctx context.Context, g *idempotent.Guard) error {
-				go func() {
-					_, _ = idempotent.DoAs(ctx, g, g.Identify([]byte(body("o1")), ""), func(ctx context.Context) (string, error) {
-						<-ctx.Done()
-						return "", ctx.Err()
-					})
-				}()
-				synctest.Wait()
-				return nil
-			},
-		},
-		"another payload": {
-			first: func(ctx context.Context, g *idempotent.Guard) error {
-				_, err := idempotent.DoAs(ctx, g, g.Identify([]byte(`{"order_id": "o1", "amount": 6}`), ""), func(context.Context) (string, error) { return "", nil })
-				return err
-			},
-		},
-		"outcome unknown": {
-			first: func(ctx context.Context, g *idempotent.Guard) error {
-				// A run that dies: its goroutine goes on behind the end of its lease.
-				dying, cancel := context.WithTimeout(context.Background(), time.Second)
-				defer cancel()
-				go func() {
-					_, _ = idempotent.DoAs(dying, g, g.Identify([]byte(body("o1")), ""), func(context.Context) (string, error) {
-						<-ctx.Done()
-						return "", ctx.Err()
-					})
-				}()
-				time.Sleep(10 * time.Second) // virtual
-				return nil
-			},
-			guard: idempotent.Config{OnEndedLease: persistence.RefuseUnknown},
-		},
-		"a permanent failure":                            {fn: idempotent.Permanent(declined), runs: 1},
-		"a recorded permanent failure":                   {first: permanent(declined)},
-		"a permanent failure, acknowledged":              {fn: idempotent.Permanent(declined), runs: 1, done: true, config: eventguard.Config{OnPermanent: eventguard.AcknowledgePermanent}},
-		"a recorded permanent failure, acknowledged":     {first: permanent(declined), done: true, config: eventguard.Config{OnPermanent: eventguard.AcknowledgePermanent}},
-		"an error where permanent ones are acknowledged": {fn: errTryAgain, runs: 1, config: eventguard.Config{OnPermanent: eventguard.AcknowledgePermanent}},
-	}
-	for name, test := range tests {
-		for kind, deliver := range map[string]events.SQSMessage{"standard": message("m1", body("o1")), "FIFO": grouped("m1", "g", body("o1"))} {
-			t.Run(name+"/"+kind, func(t *testing.T) {
-				synctest.Test(t, func(t *testing.T) {
-					ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
-					defer cancel()
-					test.guard.Key, test.guard.Fingerprint = byOrderID, idempotency.MustJMESPath("amount")
-					guard := newGuard(t, persistence.NewMemory(), test.guard)
-					if test.first != nil {
-						if err := test.first(ctx, guard); err != nil {
-							t.Fatal(err)
-						}
-					}
-					runs := 0
-					handle := consumer(t, guard, test.config, func(context.Context, order, events.SQSMessage) error {
-						runs++
-						return test.fn
-					})
-					var want []string
-					if !test.done {
-						want = []string{"m1"}
-					}
-					got, err := handle(ctx, batch(deliver))
-					wantFailed(t, got, err, want...)
-					if runs != test.runs {
-						t.Errorf("%d runs, want %d", runs, test.runs)
-					}
-				})
-			})
-		}
-	}
-}
-
-// result is a run of o1 that returns that result.
-func result(value any) func(context.Context, *idempotent.Guard) error {
-	return func(ctx context.Context, g *idempotent.Guard) error {
-		_, err := idempotent.DoAs(ctx, g, g.Identify([]byte(body("o1")), ""), func(context.Context) (any, error) { return value, nil })
-		return err
-	}
-}
-
-// permanent is a run of o1 that fails for good.
-func permanent(failure error) func(context.Context, *idempotent.Guard) error {
-	return func(ctx context.Context, g *idempotent.Guard) error {
-		_, err := idempotent.DoAs(ctx, g, g.Identify([]byte(body("o1")), ""), func(context.Context) (any, error) { return nil, idempotent.Permanent(failure) })
-		if !errors.Is(err, failure) {
-			return err
-		}
-		return nil
-	}
-}
-
 func TestReport54IdentityIsStableAcrossDeliveries(t *testing.T) {
 	again := message("m1", body("o1"))
 	again.ReceiptHandle = "another"
@@ -431,12 +320,12 @@ func TestWhatThereIsNoTimeForComesBackUnacquired(t *testing.T) {
 		timeout time.Duration
 		runs    int
 	}{
-		"two seconds by default":         {eventguard.Config{}, 30 * time.Second, 3}, // starts at 0, 10, 20
-		"a reserve of a run":             {eventguard.Config{Reserve: 11 * time.Second}, 30 * time.Second, 2},
-		"no reserve but to answer":       {eventguard.Config{Reserve: time.Millisecond}, 30 * time.Second, 3}, // the last until 29
-		"a fifth of a short timeout":     {eventguard.Config{}, time.Second, 1},
-		"a reserve over a short timeout": {eventguard.Config{Reserve: time.Minute}, 10 * time.Second, 1},
-		"no time at all":                 {eventguard.Config{}, 0, 0},
+		"two seconds by default":        {eventguard.Config{}, 30 * time.Second, 3}, // starts at 0, 10, 20
+		"as long as the slowest":        {eventguard.Config{Slowest: 10 * time.Second}, 30 * time.Second, 2},
+		"quick records":                 {eventguard.Config{Slowest: time.Millisecond}, 30 * time.Second, 3}, // the last until 29
+		"a fifth of a short timeout":    {eventguard.Config{}, time.Second, 1},
+		"slower than the time there is": {eventguard.Config{Slowest: time.Minute}, 10 * time.Second, 1},
+		"no time at all":                {eventguard.Config{}, 0, 0},
 	}
 	for name, test := range tests {
 		for kind, one := range map[string]func(id string) events.SQSMessage{
@@ -483,8 +372,8 @@ func TestWhatIsAcquiredTooLateIsReleasedAndNotRun(t *testing.T) {
 		config                    eventguard.Config
 		elsewhere                 time.Duration // until when another environment holds o2
 	}{
-		"after a wait":         {timeout: 30 * time.Second, first: 15 * time.Second, config: eventguard.Config{Reserve: 10 * time.Second}, elsewhere: 21 * time.Second},
-		"after a slow request": {timeout: 10 * time.Second, acquiring: 500 * time.Millisecond, first: 8300 * time.Millisecond, config: eventguard.Config{Reserve: time.Second}},
+		"after a wait":         {timeout: 30 * time.Second, first: 15 * time.Second, config: eventguard.Config{Slowest: 9 * time.Second}, elsewhere: 21 * time.Second},
+		"after a slow request": {timeout: 10 * time.Second, acquiring: 500 * time.Millisecond, first: 8300 * time.Millisecond, config: eventguard.Config{Slowest: time.Millisecond}},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -515,36 +404,13 @@ func TestWhatIsAcquiredTooLateIsReleasedAndNotRun(t *testing.T) {
 					t.Error("answered too late, Lambda has killed the function")
 				}
 				for _, r := range memory.Records() {
-					if r.LeaseLive(time.Now()) {
+					if r.LeaseLive(time.Now()) && r.Owner != "other" {
 						t.Errorf("%s is still held", r.Key)
 					}
 				}
 			})
 		})
 	}
-}
-
-// What happens without: see "What to set".
-func TestABatchIsAnsweredInTimeWhereStoreTimeoutIsWithinReserve(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
-		defer cancel()
-		store := &troubled{Store: persistence.NewMemory(), complete: func(ctx context.Context) error {
-			<-ctx.Done()
-			return ctx.Err()
-		}}
-		const slowest, timeout = 6 * time.Second, 2 * time.Second
-		guard := newGuard(t, store, idempotent.Config{Key: byOrderID, StoreTimeout: timeout})
-		handle := consumer(t, guard, eventguard.Config{Reserve: slowest + timeout}, func(context.Context, order, events.SQSMessage) error {
-			time.Sleep(slowest) // virtual
-			return nil
-		})
-		got, err := handle(ctx, batch(message("m1", body("o1")), message("m2", body("o2")), message("m3", body("o3"))))
-		wantFailed(t, got, err, "m1", "m2", "m3")
-		if ctx.Err() != nil {
-			t.Error("answered too late, Lambda has killed the function")
-		}
-	})
 }
 
 // The lease of a run is tied to when Lambda kills it, not to when its context ends.
@@ -720,30 +586,30 @@ func TestATextBodyNeedsNoJSON(t *testing.T) {
 func TestConfigsAreChecked(t *testing.T) {
 	guard := newGuard(t, persistence.NewMemory(), idempotent.Config{})
 	split := func(r events.KinesisEventRecord) ([]events.KinesisEventRecord, error) { return nil, nil }
-	all := eventguard.Config{Content: eventguard.Body, Split: split, Concurrency: -1, Unordered: true, OnFailure: 7, OnPermanent: 7, Retention: -1, Reserve: -1}
+	all := eventguard.Config{Content: eventguard.Body, Split: split, Concurrency: -1, Unordered: true, OnFailure: 7, OnPermanent: 7, Retention: -1, Slowest: -1}
 	fn := func(context.Context, order, events.SQSMessage) error { return nil }
 	tests := map[string]struct {
 		build  func() error
 		fields []string
 	}{
-		"SQS": {func() error { _, err := eventguard.SQS(guard, all, fn); return err }, []string{"Split", "Unordered", "Concurrency", "OnFailure", "OnPermanent", "Retention", "Reserve"}},
+		"SQS": {func() error { _, err := eventguard.SQS(guard, all, fn); return err }, []string{"Split", "Unordered", "Concurrency", "OnFailure", "OnPermanent", "Retention", "Slowest"}},
 		"Kafka": {func() error {
 			_, err := eventguard.Kafka(guard, all, func(context.Context, order, eventguard.KafkaRecord) error { return nil })
 			return err
-		}, []string{"Content", "Split", "Concurrency", "OnFailure", "OnPermanent", "Retention", "Reserve"}},
+		}, []string{"Content", "Split", "Concurrency", "OnFailure", "OnPermanent", "Retention", "Slowest"}},
 		"Kinesis": {func() error {
 			_, err := eventguard.Kinesis(guard, all, func(context.Context, order, events.KinesisEventRecord) error { return nil })
 			return err
-		}, []string{"Content", "Concurrency", "Unordered", "Concurrency", "OnFailure", "OnPermanent", "Retention", "Reserve"}},
+		}, []string{"Content", "Concurrency", "Unordered", "Concurrency", "OnFailure", "OnPermanent", "Retention", "Slowest"}},
 		"DynamoDB": {func() error {
 			_, err := eventguard.DynamoDB(guard, all, func(context.Context, events.DynamoDBEventRecord) error { return nil })
 			return err
-		}, []string{"Content", "Split", "Concurrency", "Unordered", "Concurrency", "OnFailure", "OnPermanent", "Retention", "Reserve"}},
+		}, []string{"Content", "Split", "Concurrency", "Unordered", "Concurrency", "OnFailure", "OnPermanent", "Retention", "Slowest"}},
 		"SNS": {func() error {
-			_, err := eventguard.SNS(guard, eventguard.Config{Content: eventguard.Body, Concurrency: 1, OnFailure: eventguard.FailBatch, Reserve: 1},
+			_, err := eventguard.SNS(guard, eventguard.Config{Content: eventguard.Body, Concurrency: 1, OnFailure: eventguard.FailBatch, Slowest: 1},
 				func(context.Context, order, events.SNSEventRecord) error { return nil })
 			return err
-		}, []string{"Content", "Concurrency", "OnFailure", "Reserve"}},
+		}, []string{"Content", "Concurrency", "OnFailure", "Slowest"}},
 		"EventBridge": {func() error {
 			_, err := eventguard.EventBridge(guard, eventguard.Config{OnPermanent: -1}, func(context.Context, order) error { return nil })
 			return err
@@ -784,11 +650,15 @@ func fieldsOf(err error) []string {
 type troubled struct {
 	persistence.Store
 	acquiring time.Duration // for how long Acquire takes longer
+	acquire   error
 	complete  func(context.Context) error
 }
 
 func (s *troubled) Acquire(ctx context.Context, c persistence.Claim) (persistence.Record, error) {
 	time.Sleep(s.acquiring) // virtual
+	if s.acquire != nil {
+		return persistence.Record{}, s.acquire
+	}
 	return s.Store.Acquire(ctx, c)
 }
 
@@ -867,6 +737,33 @@ func TestABareSentinelIsNoPermanentFailure(t *testing.T) {
 			if n := len(store.Records()); n != 0 {
 				t.Errorf("%d records", n)
 			}
+		})
+	}
+}
+
+// Where nothing is recorded a batch has to be answered in time as well.
+func TestAnUnprotectedRecordIsNotStartedTooLate(t *testing.T) {
+	for name, test := range map[string]struct{ disabled, body string }{
+		"switched off": {"1", body("o1")}, "without a key": {"", `{"amount": 5}`},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Setenv("IDEMPOTENCY_DISABLED", test.disabled)
+			synctest.Test(t, func(t *testing.T) {
+				ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+				defer cancel()
+				runs := 0
+				guard := newGuard(t, persistence.NewMemory(), idempotent.Config{Key: byOrderID, OnMissingKey: idempotent.RunUnprotected})
+				handle := consumer(t, guard, eventguard.Config{}, func(context.Context, order, events.SQSMessage) error {
+					runs++
+					time.Sleep(8500 * time.Millisecond) // virtual
+					return nil
+				})
+				got, err := handle(ctx, batch(message("m1", test.body), message("m2", test.body)))
+				wantFailed(t, got, err, "m2")
+				if runs != 1 {
+					t.Errorf("%d runs", runs)
+				}
+			})
 		})
 	}
 }

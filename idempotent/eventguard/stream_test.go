@@ -133,7 +133,7 @@ func TestAShardStopsInTime(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
 			defer cancel()
-			handle := handler(guard(idempotent.Config{}), eventguard.Config{Reserve: 4 * time.Second}, func(string) error {
+			handle := handler(guard(idempotent.Config{}), eventguard.Config{Slowest: 3 * time.Second}, func(string) error {
 				time.Sleep(4 * time.Second) // virtual
 				return nil
 			})
