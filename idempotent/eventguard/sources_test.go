@@ -216,11 +216,13 @@ func changeOf(l letter) events.DynamoDBEventRecord {
 	var o map[string]any
 	_ = json.Unmarshal([]byte(l.body), &o)
 	image := map[string]events.DynamoDBAttributeValue{"text": events.NewStringAttribute(l.body)}
-	if id, ok := o["order_id"].(string); ok {
-		image["order_id"] = events.NewStringAttribute(id)
-	}
-	if amount, ok := o["amount"].(float64); ok {
-		image["amount"] = events.NewNumberAttribute(fmt.Sprint(amount))
+	for name, value := range o {
+		switch value := value.(type) {
+		case string:
+			image[name] = events.NewStringAttribute(value)
+		case float64:
+			image[name] = events.NewNumberAttribute(fmt.Sprint(value))
+		}
 	}
 	return events.DynamoDBEventRecord{EventID: l.id, Change: events.DynamoDBStreamRecord{NewImage: image, SequenceNumber: l.id}}
 }
