@@ -92,3 +92,12 @@ func TestChangesNeedAFunctionAndADecoder(t *testing.T) {
 		}
 	}
 }
+
+// DynamoDB's own removal by time to live is told from a delete.
+func ExampleChangeKindOf() {
+	deleted := events.DynamoDBEventRecord{EventName: "REMOVE"}
+	expired := deleted
+	expired.UserIdentity = &events.DynamoDBUserIdentity{Type: "Service", PrincipalID: "dynamodb.amazonaws.com"}
+	fmt.Println(eventguard.ChangeKindOf(deleted), eventguard.ChangeKindOf(expired))
+	// Output: removed expired
+}

@@ -271,3 +271,28 @@ func ExampleKafka() {
 	//   ]
 	// } <nil>
 }
+
+// Events that are not for this function are acknowledged before a key is looked for, or
+// by the function.
+func ExampleConfig_skip() {
+	config := quiet
+	config.Skip = func(payload []byte) bool { return string(payload) == "ping" }
+	handler, err := eventguard.SQS(exampleGuard(idempotent.Config{Key: idempotency.MustJMESPath("order_id")}), config, func(_ context.Context, o order, _ events.SQSMessage) error {
+		if o.Amount == 0 {
+			return fmt.Errorf("a free order: %w", idempotent.ErrSkip)
+		}
+		fmt.Println("placing", o.ID)
+		return nil
+	})
+	if err != nil {
+		panic(err)
+	}
+	fmt.Println(handler(context.Background(), events.SQSEvent{Records: []events.SQSMessage{
+		{MessageId: "m1", Body: "ping"},
+		{MessageId: "m2", Body: `{"order_id": "o-1", "amount": 0}`},
+		{MessageId: "m3", Body: `{"order_id": "o-2", "amount": 5}`},
+	}}))
+	// Output:
+	// placing o-2
+	// {[]} <nil>
+}
