@@ -155,7 +155,7 @@ var exchanges = map[string]exchange{
 	"an upload, flushed": {body: upload, handle: func(w http.ResponseWriter, r *http.Request) { receive(w, r); w.(http.Flusher).Flush() }},
 	"an upload, refused": {body: upload, handle: func(w http.ResponseWriter, r *http.Request) {
 		receive(httptest.NewRecorder(), r)
-		http.Error(w, "no", 503)
+		http.Error(w, "no", http.StatusServiceUnavailable)
 	}, notRecorded: true},
 	"an upload behind a copy of one's own": {body: upload, handle: func(w http.ResponseWriter, r *http.Request) {
 		inner := r.WithContext(context.WithValue(r.Context(), userKey{}, "user-1"))
