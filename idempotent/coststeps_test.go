@@ -13,7 +13,6 @@ import (
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
-	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
 	"github.com/ikkai-go/idempotency/idempotent"
@@ -208,15 +207,7 @@ func newStepLab(t *testing.T, path costPath, output, item, result int) *costLab 
 	l := newCostLab(t, dynamostore.Config{}, path, result)
 	l.output, l.item = output, item
 	l.sizes["F"] = float64(readCostPage(t).finishedSize("the defaults", result)) // unless it turns out to be another
-	_, err := l.db.Client().CreateTable(t.Context(), &dynamodb.CreateTableInput{
-		TableName:            aws.String(stock),
-		BillingMode:          types.BillingModePayPerRequest,
-		AttributeDefinitions: []types.AttributeDefinition{{AttributeName: aws.String("id"), AttributeType: types.ScalarAttributeTypeS}},
-		KeySchema:            []types.KeySchemaElement{{AttributeName: aws.String("id"), KeyType: types.KeyTypeHash}},
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	l.db.MustCreateTable(stock, "id")
 	return l
 }
 

@@ -32,14 +32,7 @@ func newShop(t *testing.T, boxes int) shop {
 	t.Helper()
 	db, store := newDynamo(t)
 	s := shop{t, db, store}
-	if _, err := db.Client().CreateTable(t.Context(), &dynamodb.CreateTableInput{
-		TableName:            aws.String("stock"),
-		BillingMode:          types.BillingModePayPerRequest,
-		AttributeDefinitions: []types.AttributeDefinition{{AttributeName: aws.String("id"), AttributeType: types.ScalarAttributeTypeS}},
-		KeySchema:            []types.KeySchemaElement{{AttributeName: aws.String("id"), KeyType: types.KeyTypeHash}},
-	}); err != nil {
-		t.Fatal(err)
-	}
+	db.MustCreateTable("stock", "id")
 	s.stock(boxes)
 	return s
 }

@@ -8,7 +8,6 @@ import (
 	"strconv"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
-	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
 	"github.com/ikkai-go/idempotency/idempotent"
@@ -109,14 +108,9 @@ type exampleBank struct {
 
 func openBank(config idempotent.Config) exampleBank {
 	db := dynamotest.Open() // in a function, the client is dynamodb.NewFromConfig(cfg)
-	_, err := db.Client().CreateTable(context.Background(), &dynamodb.CreateTableInput{
-		TableName:            aws.String("accounts"),
-		BillingMode:          types.BillingModePayPerRequest,
-		AttributeDefinitions: []types.AttributeDefinition{{AttributeName: aws.String("id"), AttributeType: types.ScalarAttributeTypeS}},
-		KeySchema:            []types.KeySchemaElement{{AttributeName: aws.String("id"), KeyType: types.KeyTypeHash}},
-	})
+	db.MustCreateTable("accounts", "id")
 	records := dynamostore.Config{Table: "idempotency"}
-	err = errors.Join(err, dynamostore.CreateTable(context.Background(), db.Client(), records))
+	err := dynamostore.CreateTable(context.Background(), db.Client(), records)
 	for id, balance := range map[string]int{"alice": 100, "bob": 0} {
 		err = errors.Join(err, db.Seed("accounts", map[string]types.AttributeValue{
 			"id": &types.AttributeValueMemberS{Value: id}, "balance": numberOf(balance),

@@ -21,7 +21,6 @@ import (
 
 	"github.com/aws/aws-lambda-go/events"
 	"github.com/aws/aws-lambda-go/lambda"
-	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
@@ -36,20 +35,12 @@ const IdempotencyTable = "idempotency"
 // as in template.yaml.
 func NewDatabase(t *testing.T, ledger string) *dynamotest.DB {
 	t.Helper()
-	db := dynamotest.Open()
+	db := dynamotest.New(t)
 	client := db.Client()
 	if err := dynamostore.CreateTable(t.Context(), client, dynamostore.Config{Table: IdempotencyTable}); err != nil {
 		t.Fatal(err)
 	}
-	_, err := client.CreateTable(t.Context(), &dynamodb.CreateTableInput{
-		TableName:            aws.String(ledger),
-		BillingMode:          types.BillingModePayPerRequest,
-		AttributeDefinitions: []types.AttributeDefinition{{AttributeName: aws.String("pk"), AttributeType: types.ScalarAttributeTypeS}},
-		KeySchema:            []types.KeySchemaElement{{AttributeName: aws.String("pk"), KeyType: types.KeyTypeHash}},
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	db.MustCreateTable(ledger, "pk")
 	db.ResetLog()
 	return db
 }

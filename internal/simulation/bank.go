@@ -1,7 +1,6 @@
 package simulation
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"maps"
@@ -9,8 +8,6 @@ import (
 	"sync"
 	"time"
 
-	"github.com/aws/aws-sdk-go-v2/aws"
-	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
 	"github.com/ikkai-go/idempotency/persistence"
@@ -40,15 +37,7 @@ type account struct {
 
 func (w *world) newBank() (*bank, error) {
 	b := &bank{world: w, balances: make(map[string]int), applied: make(map[string]int), past: make(map[string]int)}
-	_, err := w.db.Client().CreateTable(context.Background(), &dynamodb.CreateTableInput{
-		TableName:            aws.String(accountsTable),
-		BillingMode:          types.BillingModePayPerRequest,
-		AttributeDefinitions: []types.AttributeDefinition{{AttributeName: aws.String("id"), AttributeType: types.ScalarAttributeTypeS}},
-		KeySchema:            []types.KeySchemaElement{{AttributeName: aws.String("id"), KeyType: types.KeyTypeHash}},
-	})
-	if err != nil {
-		return nil, err
-	}
+	w.db.MustCreateTable(accountsTable, "id")
 	for _, a := range w.accounts {
 		if err := w.db.Seed(accountsTable, a.item()); err != nil {
 			return nil, err

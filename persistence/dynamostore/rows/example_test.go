@@ -17,17 +17,9 @@ import (
 // exampleTable makes a table with the partition key id. In a function, the client
 // is dynamodb.NewFromConfig(cfg), and the table is there.
 func exampleTable(name string) *dynamodb.Client {
-	client := dynamotest.Open().Client()
-	_, err := client.CreateTable(context.Background(), &dynamodb.CreateTableInput{
-		TableName:            &name,
-		BillingMode:          types.BillingModePayPerRequest,
-		AttributeDefinitions: []types.AttributeDefinition{{AttributeName: aws.String("id"), AttributeType: "S"}},
-		KeySchema:            []types.KeySchemaElement{{AttributeName: aws.String("id"), KeyType: types.KeyTypeHash}},
-	})
-	if err != nil {
-		panic(err)
-	}
-	return client
+	db := dynamotest.Open()
+	db.MustCreateTable(name, "id")
+	return db.Client()
 }
 
 func rowOf(id string) map[string]types.AttributeValue {

@@ -12,8 +12,6 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/aws/aws-sdk-go-v2/aws"
-	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
 	"github.com/ikkai-go/idempotency/cmd/ikkai/internal/rie"
@@ -144,20 +142,11 @@ func openStage(ctx context.Context, programs programs, logs string) (*stage, err
 // newStage is a stage with a database and a queue, and nobody on it.
 func newStage(ctx context.Context) (*stage, error) {
 	s := &stage{db: dynamotest.Open(), queue: queueOfOrders(), environments: make(map[string]*environment)}
-	client := s.db.Client()
-	if err := dynamostore.CreateTable(ctx, client, dynamostore.Config{Table: idempotencyTable}); err != nil {
+	if err := dynamostore.CreateTable(ctx, s.db.Client(), dynamostore.Config{Table: idempotencyTable}); err != nil {
 		return nil, err
 	}
 	for _, f := range functions {
-		_, err := client.CreateTable(ctx, &dynamodb.CreateTableInput{
-			TableName:            aws.String(f.table),
-			BillingMode:          types.BillingModePayPerRequest,
-			AttributeDefinitions: []types.AttributeDefinition{{AttributeName: aws.String("pk"), AttributeType: types.ScalarAttributeTypeS}},
-			KeySchema:            []types.KeySchemaElement{{AttributeName: aws.String("pk"), KeyType: types.KeyTypeHash}},
-		})
-		if err != nil {
-			return nil, err
-		}
+		s.db.MustCreateTable(f.table, "pk")
 	}
 	s.db.ResetLog()
 	return s, errors.Join(s.shelve(), s.hire())

@@ -50,6 +50,7 @@ type statusWriter struct {
 	status int
 }
 
+// WriteHeader implements [http.ResponseWriter].
 func (w *statusWriter) WriteHeader(status int) {
 	w.status = status
 	w.ResponseWriter.WriteHeader(status)
