@@ -22,9 +22,8 @@ type other struct {
 }
 
 var (
-	computed = origin{other: other{computed: true}}
-	answer   = origin{other: other{answer: true}}
-	literal  = origin{other: other{literal: true}}
+	answer  = origin{other: other{answer: true}}
+	literal = origin{other: other{literal: true}}
 )
 
 func (o other) or(p other) other {
