@@ -12,7 +12,7 @@ import (
 type CacheLimits struct {
 	// Records kept at most. Defaults to 256.
 	Records int
-	// Bytes of keys, results and steps kept at most. Defaults to 8 MiB, a
+	// Bytes of memory that the kept records take at most, about. Defaults to 8 MiB, a
 	// sixteenth of the smallest Lambda environment.
 	Bytes int
 }
@@ -222,11 +222,18 @@ func (c *Cached) forget(e *list.Element) {
 	c.bytes -= footprint(r)
 }
 
+// What an entry takes besides its bytes, on a 64-bit system: the record, the element of the list
+// and the map's place; and the key, value and share of a map of steps.
+const (
+	entryOverhead = 640 // bytes
+	stepOverhead  = 128
+)
+
 // footprint is about how much memory a record holds on to.
 func footprint(r Record) int {
-	n := len(r.Key) + len(r.Owner) + len(r.Fingerprint) + len(r.Result)
+	n := entryOverhead + 2*len(r.Key) + len(r.Owner) + len(r.Fingerprint) + len(r.Result)
 	for name, output := range r.Steps {
-		n += len(name) + len(output)
+		n += stepOverhead + len(name) + len(output)
 	}
 	return n
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"runtime"
 	"strings"
 	"sync"
 	"testing"
@@ -404,10 +405,10 @@ func TestTheLeastRecentlyUsedRecordIsDroppedFirst(t *testing.T) {
 }
 
 func TestTheCacheHoldsNoMoreBytesThanItMay(t *testing.T) {
-	body := strings.Repeat("x", 1000)
+	body := strings.Repeat("x", 10_000)
 	t.Run("the oldest go", func(t *testing.T) {
 		s := &table{Memory: persistence.NewMemory()}
-		c := persistence.NewCached(s, persistence.CacheLimits{Bytes: 2500})
+		c := persistence.NewCached(s, persistence.CacheLimits{Bytes: 25_000})
 		for _, key := range []string{"a", "b", "c"} {
 			finish(t, c, key, paid(body))
 		}
@@ -417,7 +418,7 @@ func TestTheCacheHoldsNoMoreBytesThanItMay(t *testing.T) {
 	})
 	t.Run("one that alone is too large drives nobody out", func(t *testing.T) {
 		s := &table{Memory: persistence.NewMemory()}
-		c := persistence.NewCached(s, persistence.CacheLimits{Bytes: 1500})
+		c := persistence.NewCached(s, persistence.CacheLimits{Bytes: 15_000})
 		finish(t, c, "small", paid(body))
 		finish(t, c, "large", paid(body+body))
 		replays(t, c, s, "small", body, 0)
@@ -426,7 +427,7 @@ func TestTheCacheHoldsNoMoreBytesThanItMay(t *testing.T) {
 	})
 	t.Run("steps count", func(t *testing.T) {
 		s := &table{Memory: persistence.NewMemory()}
-		c := persistence.NewCached(s, persistence.CacheLimits{Bytes: 1500})
+		c := persistence.NewCached(s, persistence.CacheLimits{Bytes: 15_000})
 		r := acquire(t, c, claim("payment", "first", noon))
 		l := r.Lease()
 		l.Steps = map[string][]byte{"reserve": []byte(body)}
@@ -437,7 +438,7 @@ func TestTheCacheHoldsNoMoreBytesThanItMay(t *testing.T) {
 	})
 	t.Run("what was replaced counts no more", func(t *testing.T) {
 		s := &table{Memory: persistence.NewMemory()}
-		c := persistence.NewCached(s, persistence.CacheLimits{Bytes: 2500})
+		c := persistence.NewCached(s, persistence.CacheLimits{Bytes: 25_000})
 		finish(t, c, "other", paid(body))
 		for round := range 10 {
 			now := noon.Add(time.Duration(round) * 2 * time.Hour)
@@ -450,6 +451,38 @@ func TestTheCacheHoldsNoMoreBytesThanItMay(t *testing.T) {
 		}
 		replays(t, c, s, "other", body, 0)
 	})
+}
+
+// finishedAll is a store in which every operation is finished.
+type finishedAll struct{ persistence.Store }
+
+func (finishedAll) Acquire(_ context.Context, c persistence.Claim) (persistence.Record, error) {
+	r := c.Fresh()
+	r.Status, r.LeaseUntil, r.Owner, r.Result = persistence.StatusCompleted, time.Time{}, strings.Clone(c.Owner), []byte(`"paid"`)
+	return r, nil
+}
+
+// Many small records take more memory than their bytes: the limit counts it all.
+func TestTheCacheTakesNoMoreMemoryThanItMay(t *testing.T) {
+	heap := func() uint64 {
+		runtime.GC()
+		var m runtime.MemStats
+		runtime.ReadMemStats(&m)
+		return m.HeapAlloc
+	}
+	const limit = 4 << 20
+	before := heap()
+	c := persistence.NewCached(finishedAll{}, persistence.CacheLimits{Records: 1 << 20, Bytes: limit})
+	for i := range 50_000 {
+		acquire := claim(fmt.Sprintf("payment#%064d", i), fmt.Sprintf("owner-%020d", i), noon)
+		if _, err := c.Acquire(t.Context(), acquire); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if took := heap() - before; took > limit*5/4 || took < limit/4 {
+		t.Errorf("the cache takes %d bytes, and may take %d", took, limit)
+	}
+	runtime.KeepAlive(c)
 }
 
 func TestTheDefaultCacheHolds256Records(t *testing.T) {

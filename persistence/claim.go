@@ -3,11 +3,12 @@ package persistence
 import (
 	"fmt"
 	"time"
+	"unicode/utf8"
 )
 
 // Claim asks for the right to run the operation of a key.
 type Claim struct {
-	// Key of the record. Required.
+	// Key of the record. Required. Key, Owner and Fingerprint are UTF-8.
 	Key string
 	// Owner is a random token, new for every claim and never used again: the
 	// fencing token of all later writes. Required.
@@ -47,6 +48,8 @@ func (c Claim) Check() error {
 		return fmt.Errorf("%w: claim without a key", ErrInvalid)
 	case c.Owner == "":
 		return fmt.Errorf("%w: claim without an owner", ErrInvalid)
+	case !utf8.ValidString(c.Key) || !utf8.ValidString(c.Owner) || !utf8.ValidString(c.Fingerprint):
+		return fmt.Errorf("%w: the claim's key, owner or fingerprint is not UTF-8: it would be stored as another text", ErrInvalid)
 	case c.Now.IsZero():
 		return fmt.Errorf("%w: claim without a clock reading", ErrInvalid)
 	case !c.LeaseUntil.After(c.Now):

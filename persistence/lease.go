@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"time"
+	"unicode/utf8"
 )
 
 // Lease is what the owner of a record shows with every later write. Made by
@@ -81,6 +82,9 @@ func (l Lease) Check() error {
 	if l.Key == "" || l.Owner == "" {
 		return fmt.Errorf("%w: lease of key %q and owner %q", ErrInvalid, l.Key, l.Owner)
 	}
+	if !utf8.ValidString(l.Key) || !utf8.ValidString(l.Owner) {
+		return fmt.Errorf("%w: the lease's key or owner is not UTF-8", ErrInvalid)
+	}
 	return nil
 }
 
@@ -92,6 +96,15 @@ func (l Lease) CheckRenewal() error {
 	return l.Check()
 }
 
+// CheckStep returns an error that wraps [ErrInvalid] for the name of a step that can't be kept
+// as it is.
+func CheckStep(name string) error {
+	if name == "" || !utf8.ValidString(name) {
+		return fmt.Errorf("%w: a step without a name, or with one that is not UTF-8", ErrInvalid)
+	}
+	return nil
+}
+
 // Outcome is how an operation ended.
 type Outcome struct {
 	// Status is StatusCompleted or StatusFailed.
@@ -100,7 +113,7 @@ type Outcome struct {
 	Result []byte
 	// ResultOmitted completes without a result; Result is then ignored.
 	ResultOmitted bool
-	// ExpiresAt is until when the outcome is replayed; whole seconds.
+	// ExpiresAt is until when the outcome is replayed; whole seconds. Zero is for ever.
 	ExpiresAt time.Time
 }
 

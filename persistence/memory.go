@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"errors"
-	"fmt"
 	"slices"
 	"strings"
 	"sync"
@@ -113,8 +112,8 @@ func (m *Memory) Checkpoint(ctx context.Context, l Lease, step string, output []
 	if err := l.Check(); err != nil {
 		return err
 	}
-	if step == "" {
-		return fmt.Errorf("%w: a step without a name", ErrInvalid)
+	if err := CheckStep(step); err != nil {
+		return err
 	}
 	if err := ctx.Err(); err != nil {
 		return &Fault{Op: "checkpoint", Retryable: true, Err: err}

@@ -109,7 +109,9 @@ func (s *schema) encode(r persistence.Record, content stored) item {
 	if content.result != nil {
 		i[s.attr.Result] = content.result
 	}
-	i[s.attr.ExpireAt] = number(s.seconds(r.ExpiresAt))
+	if !r.ExpiresAt.IsZero() {
+		i[s.attr.ExpireAt] = number(s.seconds(r.ExpiresAt))
+	}
 	i[s.attr.Attempt] = number(int64(r.Attempt))
 	i[s.attr.Version] = currentVersion
 	if r.Fingerprint != "" {
@@ -312,11 +314,13 @@ func (s *schema) size(r persistence.Record) int {
 	n := len(s.attr.Key) + len(r.Key) +
 		len(s.attr.Status) + len(r.Status) +
 		len(s.attr.Owner) + len(r.Owner) +
-		len(s.attr.ExpireAt) + sizeOf(s.seconds(r.ExpiresAt)) +
 		len(s.attr.Attempt) + sizeOf(int64(max(r.Attempt, 1))) +
 		len(s.attr.Version) + sizeOf(version)
 	if partition, composite := s.partition.(*types.AttributeValueMemberS); composite {
 		n += len(s.attr.SortKey) + len(partition.Value)
+	}
+	if !r.Status.Finished() || !r.ExpiresAt.IsZero() {
+		n += len(s.attr.ExpireAt) + sizeOf(s.seconds(r.ExpiresAt))
 	}
 	if r.Status == persistence.StatusProcessing {
 		n += len(s.attr.LeaseUntil) + sizeOf(millis(r.LeaseUntil))

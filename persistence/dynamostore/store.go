@@ -223,8 +223,8 @@ func (s *Store) checkpointWith(ctx context.Context, l persistence.Lease, step st
 	if err := l.Check(); err != nil {
 		return err
 	}
-	if step == "" {
-		return fmt.Errorf("%w: a step without a name", persistence.ErrInvalid)
+	if err := persistence.CheckStep(step); err != nil {
+		return err
 	}
 	if len(step)+len(output)+persistence.StepOverhead > s.Room(l) {
 		return persistence.ErrTooLarge

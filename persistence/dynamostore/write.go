@@ -136,7 +136,11 @@ func (s *Store) takeOver(c persistence.Claim, seen item) conditional {
 func (s *Store) complete(l persistence.Lease, o persistence.Outcome, finished stored) conditional {
 	u := s.mine(l)
 	u.set(phStatus, ":status", text(string(o.Status)))
-	u.set(phExpire, ":expire", number(s.schema.seconds(o.ExpiresAt)))
+	if o.ExpiresAt.IsZero() {
+		u.remove(phExpire)
+	} else {
+		u.set(phExpire, ":expire", number(s.schema.seconds(o.ExpiresAt)))
+	}
 	if finished.encoding != "" {
 		u.set(phEncoding, ":encoding", text(finished.encoding))
 	}

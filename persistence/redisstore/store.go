@@ -3,7 +3,6 @@ package redisstore
 import (
 	"context"
 	"errors"
-	"fmt"
 
 	"github.com/redis/go-redis/v9"
 
@@ -138,8 +137,8 @@ func (s *Store) Checkpoint(ctx context.Context, l persistence.Lease, step string
 	if err := l.Check(); err != nil {
 		return err
 	}
-	if step == "" {
-		return fmt.Errorf("%w: a step without a name", persistence.ErrInvalid)
+	if err := persistence.CheckStep(step); err != nil {
+		return err
 	}
 	if len(step)+len(output) > s.config.MaxValue {
 		return persistence.ErrTooLarge

@@ -145,10 +145,7 @@ func (s *Store) checkpointWith(ctx context.Context, l persistence.Lease, name st
 	if err := checkLease(l); err != nil {
 		return err
 	}
-	if name == "" {
-		return fmt.Errorf("%w: a step without a name", persistence.ErrInvalid)
-	}
-	if err := checkText("name of a step", name); err != nil {
+	if err := errors.Join(persistence.CheckStep(name), checkText("name of a step", name)); err != nil {
 		return err
 	}
 	added, err := json.Marshal(map[string]string{name: encodeStep(output)})

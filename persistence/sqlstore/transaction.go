@@ -38,7 +38,7 @@ func Enlist(ctx context.Context, writes ...Write) error {
 		enlisted[i] = w
 	}
 	return persistence.Enlist(ctx, func(all []persistence.Write) error {
-		_, err := admit(all)
+		_, err := admit(all[len(all)-len(enlisted):]) // the others were admitted before
 		return err
 	}, enlisted...)
 }

@@ -113,6 +113,9 @@ func invalidClaims(s *stage) {
 		{"no owner", func(c *persistence.Claim) { c.Owner = "" }},
 		{"no clock reading", func(c *persistence.Claim) { c.Now = time.Time{} }},
 		{"a lease that is over", func(c *persistence.Claim) { c.LeaseUntil = c.Now }},
+		{"a key that is not UTF-8", func(c *persistence.Claim) { c.Key += "\xff" }},
+		{"an owner that is not UTF-8", func(c *persistence.Claim) { c.Owner += "\xff" }},
+		{"a fingerprint that is not UTF-8", func(c *persistence.Claim) { c.Fingerprint = "\xff" }},
 		{"an expiry before the end of the lease", func(c *persistence.Claim) { c.ExpiresAt = c.LeaseUntil.Add(-time.Second) }},
 	}
 	for _, fault := range faults {

@@ -102,8 +102,8 @@ func (s kvStore) Checkpoint(ctx context.Context, l persistence.Lease, step strin
 	if err := l.Check(); err != nil {
 		return err
 	}
-	if step == "" {
-		return fmt.Errorf("%w: a step without a name", persistence.ErrInvalid)
+	if err := persistence.CheckStep(step); err != nil {
+		return err
 	}
 	_, err := s.change(ctx, "checkpoint", l.Key, func(found *persistence.Record) (*persistence.Record, error) {
 		if found == nil || found.Owner != l.Owner || found.Status == persistence.StatusPartial {

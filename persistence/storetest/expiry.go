@@ -8,6 +8,19 @@ import (
 
 func expiryRules() []Rule {
 	return []Rule{
+		rule("expiry/never", NeedsNothing,
+			"An outcome without an expiry is replayed for ever.",
+			func(s *stage) {
+				for name, o := range map[string]persistence.Outcome{"completed": success("paid"), "failed": failure("declined")} {
+					s.scene(name, func(s *stage) {
+						first := s.acquires("first", start)
+						o.ExpiresAt = time.Time{}
+						done := s.completes(first, o)
+						s.gets(s.claim("second", start), done)
+						s.gets(s.claim("third", start.AddDate(50, 0, 0)), done)
+					})
+				}
+			}),
 		rule("expiry/last-second", NeedsNothing,
 			"The last second before the expiry still belongs to the record, whole.",
 			func(s *stage) {

@@ -63,6 +63,7 @@ func leaseRules() []Rule {
 				for name, l := range map[string]persistence.Lease{
 					"without a key":    {Owner: first.Owner},
 					"without an owner": {Key: s.key},
+					"not in UTF-8":     {Key: s.key, Owner: first.Owner + "\xff"},
 				} {
 					s.refused("complete "+name, s.store.Complete(s.ctx, l, success("theft")), persistence.ErrInvalid)
 					s.refused("release "+name, s.store.Release(s.ctx, l), persistence.ErrInvalid)

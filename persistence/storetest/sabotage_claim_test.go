@@ -10,6 +10,17 @@ import (
 
 // misjudged are ways to misjudge a claim, or to write the wrong record for it.
 var misjudged = []sabotage{
+	{
+		"an outcome without an expiry is taken for an expired one",
+		[]string{"expiry/never"},
+		func(f *flawed) {
+			f.misread = func(_ *claim, found *record) {
+				if found.Status.Finished() && found.ExpiresAt.IsZero() {
+					found.ExpiresAt = time.Unix(1, 0)
+				}
+			}
+		},
+	},
 	// Repeated claims.
 	{
 		"its own write is taken for somebody else's",
@@ -480,7 +491,7 @@ var misjudged = []sabotage{
 	},
 	{
 		"a finished record expires with its claim",
-		[]string{"expiry/of-the-outcome"},
+		[]string{"expiry/of-the-outcome", "expiry/never"},
 		func(f *flawed) {
 			f.complete = func(ctx context.Context, l lease, o outcome) error {
 				if r := f.find(l.Key); r.Status == persistence.StatusProcessing {

@@ -164,7 +164,10 @@ var mangled = []sabotage{
 	// Keys.
 	{
 		"keys have no case",
-		[]string{"key/distinct", "complete/first-outcome", "release/finished", "step/again", "step/not-running"},
+		[]string{
+			"key/distinct", "complete/first-outcome", "release/finished", "step/again", "step/not-running",
+			"acquire/invalid",
+		},
 		func(f *flawed) {
 			f.fold(strings.ToLower)
 		},

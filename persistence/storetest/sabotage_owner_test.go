@@ -110,7 +110,10 @@ var misowned = []sabotage{
 	// Completing.
 	{
 		"a finished record has a lease like any other",
-		[]string{"expiry/last-second", "expiry/of-the-outcome", "complete/replayed", "complete/failed", "race/complete"},
+		[]string{
+			"expiry/last-second", "expiry/of-the-outcome", "complete/replayed", "complete/failed", "race/complete",
+			"expiry/never",
+		},
 		func(f *flawed) {
 			f.complete = func(ctx context.Context, l lease, o outcome) error {
 				until := f.find(l.Key).LeaseUntil
@@ -130,7 +133,7 @@ var misowned = []sabotage{
 	},
 	{
 		"a failure is run again",
-		[]string{"complete/failed", "release/finished"},
+		[]string{"complete/failed", "release/finished", "expiry/never"},
 		func(f *flawed) {
 			f.misread = func(_ *claim, found *record) {
 				if found.Status == persistence.StatusFailed {
@@ -144,7 +147,7 @@ var misowned = []sabotage{
 		[]string{
 			"complete/failed", "release/finished", "zombie/complete", "zombie/release", "zombie/checkpoint",
 			"result/empty", "result/nil", "result/null", "result/text", "result/html", "result/spaces", "result/nul",
-			"result/binary", "result/every-byte", "result/300KB", "renew/zombie",
+			"result/binary", "result/every-byte", "result/300KB", "renew/zombie", "expiry/never",
 		},
 		func(f *flawed) {
 			f.complete = func(ctx context.Context, l lease, o outcome) error {
@@ -160,7 +163,7 @@ var misowned = []sabotage{
 		[]string{
 			"complete/failed", "release/finished", "zombie/complete", "zombie/release", "zombie/checkpoint",
 			"result/null", "result/text", "result/html", "result/spaces", "result/nul", "result/binary",
-			"result/every-byte", "result/300KB", "renew/zombie",
+			"result/every-byte", "result/300KB", "renew/zombie", "expiry/never",
 		},
 		func(f *flawed) {
 			f.complete = func(ctx context.Context, l lease, o outcome) error {
