@@ -17,6 +17,8 @@ type Store interface {
 	// and only if the record is PROCESSING and its Owner is c.Owner; otherwise
 	// the record is somebody else's, or finished, and is unchanged.
 	//
+	// The steps of a record that is somebody else's need not be shown.
+	//
 	// What happens to a record that is already there is for [Claim.Judge] to
 	// say; a store carries the verdict out atomically. Of any number of callers
 	// that meet the same vacant or stale record, exactly one gets it.

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"sync"
 	"time"
 
 	"github.com/ikkai-go/idempotency/persistence"
@@ -48,11 +49,21 @@ func (s *Store) Acquire(ctx context.Context, c persistence.Claim) (persistence.R
 	if err != nil {
 		return r, err
 	}
+	if r.Owner != c.Owner && !r.Status.Finished() {
+		return withoutSteps(r), nil
+	}
 	opened, err := s.record(ctx, "acquire", r)
 	if err != nil && r.Owner == c.Owner && r.Status == persistence.StatusProcessing {
 		s.giveUp(ctx, r)
 	}
 	return opened, err
+}
+
+// withoutSteps returns somebody else's record, which is not finished, without its steps. Nobody
+// but their owner needs them: whoever is turned away must not wait for them to be opened.
+func withoutSteps(r persistence.Record) persistence.Record {
+	r.Steps = nil
+	return r
 }
 
 // giveUpTimeout bounds the attempt to give a record up: its caller is waiting to hear
@@ -126,6 +137,9 @@ func (s *Store) found(ctx context.Context, read func(context.Context, string) (p
 	r, found, err := read(ctx, key)
 	if err != nil || !found {
 		return r, found, err
+	}
+	if !r.Status.Finished() {
+		return withoutSteps(r), true, nil
 	}
 	r, err = s.record(ctx, "read", r)
 	return r, err == nil, err
@@ -242,14 +256,36 @@ func (s *Store) record(ctx context.Context, op string, r persistence.Record) (pe
 	return r, nil
 }
 
+// openers is how many steps of a record are opened at a time: with KMS each is a request.
+const openers = 16
+
+// steps opens all steps of a record, several at a time.
 func (s *Store) steps(ctx context.Context, op string, r persistence.Record) (map[string][]byte, error) {
-	opened := make(map[string][]byte, len(r.Steps))
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	var (
+		all    sync.WaitGroup
+		mu     sync.Mutex
+		opened = make(map[string][]byte, len(r.Steps))
+		free   = make(chan struct{}, openers)
+	)
 	for name, output := range r.Steps {
-		plaintext, err := s.open(ctx, op, output, outputOf(r.Key, name))
-		if err != nil {
-			return nil, err
-		}
-		opened[name] = plaintext
+		free <- struct{}{}
+		all.Go(func() {
+			defer func() { <-free }()
+			plaintext, err := s.open(ctx, op, output, outputOf(r.Key, name))
+			if err != nil {
+				cancel(err) // the first one counts
+				return
+			}
+			mu.Lock()
+			defer mu.Unlock()
+			opened[name] = plaintext
+		})
+	}
+	all.Wait()
+	if len(opened) < len(r.Steps) {
+		return nil, context.Cause(ctx)
 	}
 	return opened, nil
 }

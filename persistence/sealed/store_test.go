@@ -160,8 +160,10 @@ func TestAResultOpensInItsOwnRecordOnly(t *testing.T) {
 			moved := original.Clone()
 			move(&moved)
 			behind.Put(moved)
-			r, found, err := store.Read(t.Context(), moved.Key)
-			if found || !errors.Is(err, persistence.ErrUnreadable) || persistence.Retryable(err) {
+			c := claim("reader")
+			c.Key = moved.Key
+			r, err := store.Acquire(t.Context(), c)
+			if !errors.Is(err, persistence.ErrUnreadable) || persistence.Retryable(err) {
 				t.Errorf("want ErrUnreadable for good, got %+v, %v", r, err)
 			}
 		})

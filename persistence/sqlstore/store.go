@@ -161,11 +161,11 @@ func (s *Store) checkpointWith(ctx context.Context, l persistence.Lease, name st
 	switch {
 	case err != nil:
 		return fault("checkpoint", err)
-	case !found || record.Owner != l.Owner:
+	case !found || record.Owner != l.Owner || record.Status == persistence.StatusPartial:
 		return persistence.ErrLeaseLost
 	case record.Status.Finished(), done && !bytes.Equal(there, output):
 		return &persistence.SettledError{Record: record}
-	case done && record.Status == persistence.StatusProcessing:
+	case done:
 		return s.renew(ctx, "checkpoint", l)
 	default:
 		return persistence.ErrLeaseLost

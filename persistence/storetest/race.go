@@ -81,7 +81,7 @@ func (s *stage) race(now time.Time) {
 		return
 	}
 	for i, answer := range answers {
-		if diff := differences(owned[0], answer); diff != "" {
+		if diff := differences(owned[0], s.revealed(claims[i], owned[0], answer)); diff != "" {
 			s.fail("the claim of %s is answered with another record than the winner's:\n%s", claims[i].Owner, diff)
 		}
 	}

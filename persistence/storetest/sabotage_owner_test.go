@@ -372,7 +372,7 @@ var misowned = []sabotage{
 	},
 	{
 		"a repeated checkpoint is refused",
-		[]string{"step/again", "renew/checkpoint"},
+		[]string{"step/again", "renew/checkpoint", "step/not-running"},
 		func(f *flawed) {
 			f.checkpoint = func(ctx context.Context, l lease, step string, output []byte) error {
 				if _, done := f.find(l.Key).Steps[step]; done {

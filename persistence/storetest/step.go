@@ -52,6 +52,8 @@ func stepRules() []Rule {
 					first := s.acquires("first", start)
 					left := s.givesUp(first)
 					s.lost("checkpoint", s.checkpoint(first.Lease(), "charge", []byte("12.50")))
+					s.lost("checkpoint of a step that is there", s.checkpoint(first.Lease(), "reserve", []byte("box 7")))
+					s.lost("checkpoint of one with another output", s.checkpoint(first.Lease(), "reserve", []byte("box 8")))
 					s.sees(start, left)
 				})
 			}),
