@@ -54,6 +54,18 @@ test-dynamodb-local: ## the store, engine and embedded-DynamoDB suites against D
 test-independent: ## the same against dynoxide, an independent emulator that cargo builds into .cache (minutes, once)
 	.ci/test-dynamodb-local dynoxide
 
+.PHONY: test-conformance
+test-conformance: ## the embedded DynamoDB, dynoxide and dynalite by a public suite, unedited (needs git, Node 20 with npm, cargo)
+	.ci/test-conformance suite dynoxide dynalite
+
+.PHONY: test-dynamo
+test-dynamo: ## guregu/dynamo's own tests against the embedded DynamoDB (needs git)
+	.ci/test-conformance dynamo
+
+.PHONY: test-clients
+test-clients: ## boto3, PynamoDB and the SDK for JavaScript against the embedded DynamoDB (needs git, Node 20 with npm, Python 3.10 with venv)
+	.ci/test-conformance clients
+
 .PHONY: test-powertools
 test-powertools: ## keys, expressions, items and replays beside the real Powertools packages of npm and PyPI, which it installs (needs Node 20 with npm, and Python 3.10 with venv)
 	sh idempotent/powertools/live/setup.sh $(CACHE)/powertools
