@@ -16,7 +16,7 @@ import (
 // defined are attribute definitions such as "id:S owner:S".
 func defined(attributes string) []types.AttributeDefinition {
 	var list []types.AttributeDefinition
-	for _, a := range strings.Fields(attributes) {
+	for a := range strings.FieldsSeq(attributes) {
 		name, kind, _ := strings.Cut(a, ":")
 		list = append(list, types.AttributeDefinition{AttributeName: &name, AttributeType: types.ScalarAttributeType(kind)})
 	}
@@ -27,10 +27,10 @@ func defined(attributes string) []types.AttributeDefinition {
 func keyed(schema string) []types.KeySchemaElement {
 	var list []types.KeySchemaElement
 	hashes, ranges, _ := strings.Cut(schema, "/")
-	for _, name := range strings.Fields(hashes) {
+	for name := range strings.FieldsSeq(hashes) {
 		list = append(list, types.KeySchemaElement{AttributeName: aws.String(name), KeyType: "HASH"})
 	}
-	for _, name := range strings.Fields(ranges) {
+	for name := range strings.FieldsSeq(ranges) {
 		list = append(list, types.KeySchemaElement{AttributeName: aws.String(name), KeyType: "RANGE"})
 	}
 	return list
@@ -129,7 +129,9 @@ var definitionBehaviours = func() []behaviour {
 		{"an unknown billing mode", "", func(in *dynamodb.CreateTableInput) { in.BillingMode = "X" },
 			constraint("'X' at 'billingMode' failed to satisfy constraint: Member must satisfy enum value set: [PROVISIONED, PAY_PER_REQUEST]")},
 		{"an unknown table class", "", func(in *dynamodb.CreateTableInput) { in.TableClass = "X" }, ""},
-		{"provisioned capacity of zero", "", provisioned(0, 1), ""},
+		{"provisioned capacity of zero", "", provisioned(0, 0),
+			"2 validation errors detected: Value '0' at 'provisionedThroughput.readCapacityUnits' failed to satisfy constraint: Member must have value greater than or equal to 1; " +
+				"Value '0' at 'provisionedThroughput.writeCapacityUnits' failed to satisfy constraint: Member must have value greater than or equal to 1"},
 		{"provisioned capacity on demand", "", func(in *dynamodb.CreateTableInput) {
 			provisioned(1, 1)(in)
 			in.BillingMode = "PAY_PER_REQUEST"

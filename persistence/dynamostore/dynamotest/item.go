@@ -97,7 +97,7 @@ func (in *putItemInput) apply(c *call) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	if in.expected, err = in.legacyExpectation.condition(); err != nil {
+	if in.expected, err = in.condition(); err != nil {
 		return nil, err
 	}
 	w, err := in.prepare(c)
@@ -116,7 +116,7 @@ func (in *deleteItemInput) apply(c *call) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	if in.expected, err = in.legacyExpectation.condition(); err != nil {
+	if in.expected, err = in.condition(); err != nil {
 		return nil, err
 	}
 	w, err := in.prepare(c)
@@ -138,7 +138,7 @@ func (in *updateItemInput) apply(c *call) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	if in.expected, err = in.legacyExpectation.condition(); err != nil {
+	if in.expected, err = in.condition(); err != nil {
 		return nil, err
 	}
 	if in.legacy, err = legacyChanges(in.AttributeUpdates); err != nil {

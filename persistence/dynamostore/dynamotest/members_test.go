@@ -1,6 +1,7 @@
 package dynamotest
 
 import (
+	"maps"
 	"reflect"
 	"slices"
 	"strings"
@@ -38,8 +39,7 @@ func unknownMembers(theirs, ours reflect.Type, at string) []string {
 	}
 	known := membersOf(ours)
 	var missing []string
-	for i := range theirs.NumField() {
-		field := theirs.Field(i)
+	for field := range theirs.Fields() {
 		if !field.IsExported() || field.Type == reflect.TypeFor[types.AttributeValue]() {
 			continue
 		}
@@ -63,14 +63,11 @@ func elementOf(t reflect.Type) reflect.Type {
 // membersOf are the members of a structure on the wire.
 func membersOf(structure reflect.Type) map[string]reflect.Type {
 	members := make(map[string]reflect.Type)
-	for i := range structure.NumField() {
-		field := structure.Field(i)
+	for field := range structure.Fields() {
 		name, _, _ := strings.Cut(field.Tag.Get("json"), ",")
 		switch {
 		case field.Anonymous:
-			for name, member := range membersOf(field.Type) {
-				members[name] = member
-			}
+			maps.Copy(members, membersOf(field.Type))
 		case !field.IsExported():
 		case name != "":
 			members[name] = field.Type

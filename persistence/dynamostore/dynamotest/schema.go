@@ -126,18 +126,15 @@ func (r *throughputRequest) check(faults *constraints, prefix string) {
 	if r == nil {
 		return
 	}
-	for member, units := range map[string]*int64{"readCapacityUnits": r.Read, "writeCapacityUnits": r.Write} {
-		at := prefix + "provisionedThroughput." + member
-		faults.addIf(units == nil, "null", at, "Member must not be null")
-		faults.addIf(units != nil && *units < 1, quoted(shown(units)), at, "Member must have value greater than or equal to 1")
-	}
+	checkUnits(faults, r.Read, prefix+"provisionedThroughput.readCapacityUnits")
+	checkUnits(faults, r.Write, prefix+"provisionedThroughput.writeCapacityUnits")
 }
 
-func shown(n *int64) string {
-	if n == nil {
-		return "null"
+func checkUnits(faults *constraints, units *int64, member string) {
+	faults.addIf(units == nil, "null", member, "Member must not be null")
+	if units != nil {
+		faults.addIf(*units < 1, quoted(fmt.Sprint(*units)), member, "Member must have value greater than or equal to 1")
 	}
-	return fmt.Sprint(*n)
 }
 
 // schema is what keys and indexes are made from: the defined attributes, and how the table is billed.
