@@ -145,8 +145,8 @@ func (l language) compareSequences(t *testing.T, process peerProcess, s *sequenc
 			texts[i] = s.text(made[i])
 		}
 		counts["sequences"] += batch
-		for i, r := range l.compareAll(t, process, texts, counts) {
-			if r.Outcomes != nil && s.keep(made[i], r.Outcomes) {
+		for i, r := range l.compareAll(t, process, texts, counts, s.event(), s.event(), s.json(4)) {
+			if len(r.Outcomes) > 0 && s.keep(made[i], r.Outcomes) {
 				found = append(found, r)
 			}
 		}
@@ -154,12 +154,12 @@ func (l language) compareSequences(t *testing.T, process peerProcess, s *sequenc
 	return found
 }
 
-// compareAll compares expressions on the documents, and returns what the real package
-// made of each.
-func (l language) compareAll(t *testing.T, process peerProcess, expressions []string, counts tally) (all []recorded) {
-	events := l.documents()
+// compareAll compares expressions on the documents and on more events, and returns what
+// the real package made of each document.
+func (l language) compareAll(t *testing.T, process peerProcess, expressions []string, counts tally, more ...string) (all []recorded) {
+	events := slices.Concat(l.documents(), more)
 	for i, theirs := range process.call(command{FunctionName: "f", Expressions: expressions, Events: events}).Outcomes {
-		all = append(all, newRecorded(expressions[i], theirs))
+		all = append(all, newRecorded(expressions[i], theirs[:max(0, len(theirs)-len(more))]))
 		for _, problem := range l.compareExpression(expressions[i], process.version, events, theirs, counts) {
 			if counts["vectors that disagree"]++; counts["vectors that disagree"] <= 20 {
 				t.Error(problem)

@@ -30,12 +30,13 @@ type Options struct {
 	KeyPrefix string
 
 	// EventKey selects what identifies a request, in JMESPath (event_key_jmespath,
-	// eventKeyJmesPath). Defaults to the whole event.
+	// eventKeyJmesPath): in UTF-8, at most 4096 bytes, nested at most 200 levels deep.
+	// Defaults to the whole event.
 	EventKey string
 
 	// Validation selects what must not differ between the tries of a request, in
-	// JMESPath (payload_validation_jmespath, payloadValidationJmesPath). Defaults to
-	// nothing.
+	// JMESPath (payload_validation_jmespath, payloadValidationJmesPath), with the same
+	// limits. Defaults to nothing.
 	Validation string
 
 	// Hash names the hash function as the peer does (hash_function, hashFunction):

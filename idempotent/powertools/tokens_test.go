@@ -22,7 +22,7 @@ var (
 		repeated(8, ".", "[", "]", "(", ")", "*", "[]", "[?"),
 		repeated(3, ",", "|", "||", "&&", "!", "&", "{", "}", ":", "==", "!=", "<", "<=", ">", ">="),
 		repeated(2, "0", "1", "-1", "2", "-2", "`1`", "`2.0`", "`null`", "`true`", "`\"b\"`", "`[1,[2,null]]`", "`{\"b\":[0]}`", "'b'", "''"),
-		repeated(1, "constructor", "\"\\ud800\"", "`bare`", "`1e400`", "`0.1`", "'it\\'s'", "`NaN`", "9007199254740993", "-0",
+		repeated(1, "constructor", "\"\\ud800\"", "`bare`", "`1e400`", "`0.1`", "'it\\'s'", "'😀'", "\"é\"", "`[1e2,\"\\ud83d\"]`", "`NaN`", "9007199254740993", "-0",
 			"abs", "avg", "ceil", "contains", "ends_with", "floor", "join", "keys", "length", "map", "max", "max_by", "merge", "min", "min_by", "not_null", "reverse", "sort", "sort_by",
 			"starts_with", "sum", "to_array", "to_number", "to_string", "type", "values", "powertools_json", "powertools_base64", "powertools_base64_gzip"),
 	)
