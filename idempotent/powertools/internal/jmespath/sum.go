@@ -35,7 +35,7 @@ func pythonSum(items []value.Value) (value.Value, error) {
 	}
 	total := sums[0].total()
 	for _, s := range sums[1:] {
-		if other := s.total(); compareNumbers(total, other) != 0 && !(isNaN(total) && isNaN(other)) {
+		if other := s.total(); compareNumbers(total, other) != 0 && (!isNaN(total) || !isNaN(other)) {
 			return nil, value.Inexact("the sum of these floats depends on the version of Python, which compensates for lost digits since 3.12")
 		}
 	}
