@@ -585,7 +585,7 @@ func TestATextBodyNeedsNoJSON(t *testing.T) {
 
 func TestConfigsAreChecked(t *testing.T) {
 	guard := newGuard(t, persistence.NewMemory(), idempotent.Config{})
-	split := func(r events.KinesisEventRecord) ([]events.KinesisEventRecord, error) { return nil, nil }
+	split := func(events.KinesisEventRecord) ([]events.KinesisEventRecord, error) { return nil, nil }
 	all := eventguard.Config{Content: eventguard.Body, Split: split, Concurrency: -1, Unordered: true, OnFailure: 7, OnPermanent: 7, Retention: -1, Slowest: -1}
 	fn := func(context.Context, order, events.SQSMessage) error { return nil }
 	tests := map[string]struct {

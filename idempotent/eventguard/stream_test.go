@@ -175,7 +175,7 @@ func TestRecordsThatAreTakenApart(t *testing.T) {
 			panic(sliceError{errTryAgain})
 		default:
 			var parts []events.KinesisEventRecord
-			for _, part := range strings.Fields(text) {
+			for part := range strings.FieldsSeq(text) {
 				// Nothing but data and key is the part's own.
 				parts = append(parts, events.KinesisEventRecord{Kinesis: events.KinesisRecord{Data: []byte(part), PartitionKey: "of " + part}})
 			}

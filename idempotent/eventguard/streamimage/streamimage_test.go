@@ -116,7 +116,7 @@ func Example() {
 	if err != nil {
 		panic(err)
 	}
-	text := func(value string) events.DynamoDBAttributeValue { return events.NewStringAttribute(value) }
+	text := events.NewStringAttribute
 	keys := map[string]events.DynamoDBAttributeValue{"pk": text("order#417")}
 	fmt.Println(handler(context.Background(), events.DynamoDBEvent{Records: []events.DynamoDBEventRecord{
 		{EventID: "1", EventName: "INSERT", Change: events.DynamoDBStreamRecord{
