@@ -25,6 +25,7 @@ type search struct {
 	working int
 
 	known      states
+	prospects  states // of callers that are told to repeat their requests
 	steps      atomic.Int64
 	executions atomic.Int64
 	depth      int
@@ -120,7 +121,10 @@ func (s *search) execute(system System, table Table, p path) {
 			s.note(p, *w.violated)
 			return
 		}
-		settled := len(p) > 0 && p[len(p)-1].kind == settles
+		if w.told != nobody && !s.bounds.Once && s.prospects.add(w.prospect()) {
+			s.add(p.then(step{kind: repeats, who: uint8(w.told)}))
+		}
+		settled := len(p) > 0 && (p[len(p)-1].kind == settles || p[len(p)-1].kind == repeats)
 		if settled || !s.known.add(w.state()) || s.bounds.Depth > 0 && len(p) >= s.bounds.Depth {
 			s.reach(len(p))
 			return

@@ -108,7 +108,6 @@ func (w *world) state() uint64 {
 	d.number(w.holder)
 	d.flag(w.regained)
 	d.number(w.urgent)
-	d.number(w.told)
 	if w.bounds.Once {
 		d.time(w.ranUntil)
 	}
@@ -151,6 +150,22 @@ func (w *world) state() uint64 {
 	for _, s := range strays {
 		d.text(s)
 	}
+	return maphash.Bytes(seed, d.bytes)
+}
+
+// prospect is a digest of what a caller has before it that has just been told to repeat
+// its request, where nobody else does anything.
+func (w *world) prospect() uint64 {
+	d := digest{owners: w.owners, now: w.now()}
+	d.number(d.now.Nanosecond())
+	d.record(w.record)
+	d.number(int(w.processes[w.told].verdict.After))
+	d.flag(w.holder == nobody)
+	d.number(len(w.results))
+	for _, result := range w.results {
+		d.text(result)
+	}
+	w.writeBooks(&d)
 	return maphash.Bytes(seed, d.bytes)
 }
 

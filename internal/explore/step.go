@@ -62,9 +62,6 @@ func (w *world) enabled() []step {
 			steps = append(steps, step{kind: passes, who: uint8(i)})
 		}
 	}
-	if w.told != nobody && !w.bounds.Once { // it takes no more than that for a second run
-		steps = append(steps, step{kind: repeats, who: uint8(w.told)})
-	}
 	if w.urgent != nobody {
 		return steps
 	}

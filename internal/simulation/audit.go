@@ -63,6 +63,13 @@ func (w *world) judge(i *invocation, was, is audited) {
 	switch {
 	case was.Status.Finished() && !past(was.ExpiresAt, clock, time.Second):
 		w.broken(Final, "%s changes %s", i.name, show(was.Record))
+	case running && runs && is.Owner == was.Owner:
+		if i.owner != was.Owner {
+			w.broken(OwnersOnly, "%s renews what is not its own, %s", i.name, show(was.Record))
+		}
+		if is.LeaseUntil.Before(was.LeaseUntil) {
+			w.broken(OwnersOnly, "%s shortens the lease of %s", i.name, show(was.Record))
+		}
 	case running && runs && !past(was.LeaseUntil, clock, time.Millisecond):
 		w.broken(OwnersOnly, "%s takes over %s before its lease ends", i.name, show(was.Record))
 	case running && runs && is.Attempt > 1 && config.OnEndedLease == persistence.RefuseUnknown:

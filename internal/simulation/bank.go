@@ -86,6 +86,7 @@ func (b *bank) follow(i *invocation, change map[string]int, held int) {
 	case maps.Equal(change, m.change()):
 		w.say(i.name, "the money is moved: %v", change)
 		w.count(moved)
+		i.act()
 		b.applied[i.key]++
 	case maps.Equal(change, m.back().change()):
 		w.say(i.name, "the money is moved back: %v", change)

@@ -49,11 +49,12 @@ func (c *client) request(at int, o order) {
 		select {
 		case a := <-answers:
 			giveUp.Stop()
-			if a.final() {
+			claim := w.verdict(a.err)
+			if a.final() || !claim.Retry {
 				return
 			}
-			if busy, ok := errors.AsType[*idempotent.InProgressError](a.err); ok {
-				comeBack = busy.RetryAfter + between(c.dice, 0, 20*time.Millisecond)
+			if claim.After > 0 {
+				comeBack = claim.After + between(c.dice, 0, 20*time.Millisecond)
 			}
 		case <-giveUp.C:
 			w.say(c.name, "gives up on this one")
@@ -64,20 +65,16 @@ func (c *client) request(at int, o order) {
 	w.broken(Open, "%s has no answer after %d calls", c.name, patience)
 }
 
-// final tells whether it is no use to ask again.
+// final tells whether there is no reason to ask again.
 func (a answer) final() bool {
-	return a.err == nil ||
-		errors.Is(a.err, errShort) ||
-		errors.Is(a.err, idempotent.ErrPermanent) ||
-		errors.Is(a.err, idempotent.ErrMismatch) ||
-		errors.Is(a.err, idempotent.ErrOutcomeUnknown)
+	return a.err == nil || errors.Is(a.err, errShort)
 }
 
 // probe shows, after the faults have stopped and the leases have ended, that one
 // call is enough, in any environment: for an answer, or where an unknown outcome is
 // refused, to be told so until the record expires.
 func (w *world) probe(e *environment, at int, o order) {
-	key, op := w.key(at, o.ID), w.operations[at]
+	key, op := w.key(at, o), w.operations[at]
 	stands, a := w.ask(e, at, o)
 	unknown := stands.Status == persistence.StatusProcessing && op.config.OnEndedLease == persistence.RefuseUnknown
 	if unknown && errors.Is(a.err, idempotent.ErrOutcomeUnknown) {
@@ -101,7 +98,7 @@ func (w *world) probe(e *environment, at int, o order) {
 // ask calls with the payload that the record stands for, if there is one.
 func (w *world) ask(e *environment, at int, o order) (audited, answer) {
 	process := e.warm()
-	stands := w.stands(w.key(at, o.ID))
+	stands := w.stands(w.key(at, o))
 	if stands.Status != "" {
 		o.Amount = stands.amount
 	}

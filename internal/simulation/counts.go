@@ -36,6 +36,10 @@ const (
 	effects   = "effects"
 	freezes   = "freezes"
 	givenUp   = "calls given up by their clients"
+	killed    = "processes killed at a deadline"
+	quota     = "tries that the SDK's quota has refused"
+	renewed   = "leases renewed"
+	tenants   = "calls of tenants"
 	late      = "late requests applied"
 	processes = "processes"
 	recorded  = "outcomes recorded"
@@ -49,6 +53,9 @@ const (
 	zombies   = "transactions of superseded owners"
 )
 
+// claims is what an answer with an error says of what was done.
+func claims(d idempotent.Done) string { return "answers that claim: " + d.String() }
+
 // Everything is what happens in any large number of seeds: a simulation in which
 // some of it never does shows little.
 func Everything(b Business) []string {
@@ -56,14 +63,19 @@ func Everything(b Business) []string {
 		calls, deaths, effects, freezes, givenUp, late, processes, recorded, removed, requests,
 		string(idempotent.EventExecuted), string(idempotent.EventReplayed), string(idempotent.EventWaited), string(idempotent.EventInProgress),
 		string(idempotent.EventMismatch), string(idempotent.EventTakenOver), string(idempotent.EventReleased), string(idempotent.EventLeaseLost),
-		string(idempotent.EventNotStored), string(idempotent.EventStuck), string(idempotent.EventStoreFailed),
+		string(idempotent.EventNotStored), string(idempotent.EventStuck), string(idempotent.EventStoreFailed), string(idempotent.EventRenewed),
+		killed, quota, renewed, tenants,
+		claims(idempotent.DoneNothing), claims(idempotent.DoneMaybe),
+	}
+	if b == Orders {
+		everything = append(everything, claims(idempotent.DoneAll))
 	}
 	if b == Transfers {
 		everything = slices.DeleteFunc(everything, func(what string) bool { return what == effects })
 		everything = append(everything,
 			short, stale, moved, undone, unheard, zombies,
 			string(idempotent.EventPartialSuccess), string(idempotent.EventStepExecuted), string(idempotent.EventStepReplayed),
-			string(idempotent.EventCompensated), string(idempotent.EventCompensationFailed),
+			string(idempotent.EventCompensated), string(idempotent.EventCompensationFailed), claims(idempotent.DoneSomething),
 		)
 	}
 	return everything

@@ -3,6 +3,7 @@ package simulation
 import (
 	"time"
 
+	"github.com/ikkai-go/idempotency/idempotent"
 	"github.com/ikkai-go/idempotency/persistence"
 	"github.com/ikkai-go/idempotency/persistence/dynamostore"
 )
@@ -12,6 +13,7 @@ type Store interface {
 	persistence.Store
 	persistence.Reader
 	persistence.Checkpointer
+	persistence.Renewer
 	persistence.Sizer
 	persistence.Transactor
 }
@@ -29,4 +31,8 @@ type Flaw struct {
 	// Tokenless has DynamoDB forget every ClientRequestToken at once, as if the
 	// transactions were sent without any.
 	Tokenless bool
+	// Shared leaves the tenant out of the keys.
+	Shared bool
+	// Verdict takes the place of the engine's.
+	Verdict func(error) idempotent.Verdict
 }

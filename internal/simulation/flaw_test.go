@@ -12,6 +12,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
+	"github.com/ikkai-go/idempotency/idempotent"
 	"github.com/ikkai-go/idempotency/internal/simulation"
 	"github.com/ikkai-go/idempotency/persistence"
 	"github.com/ikkai-go/idempotency/persistence/dynamostore"
@@ -32,9 +33,22 @@ func TestAFlawIsFound(t *testing.T) {
 		"caches records under way": {onStore(func(s simulation.Store) simulation.Store {
 			return &hasty{Store: s, seen: map[string]persistence.Record{}}
 		}), []simulation.Rule{simulation.Open}},
-		"ignores the payload":                    {onStore(func(s simulation.Store) simulation.Store { return blind{s} }), []simulation.Rule{simulation.Truthful}},
-		"leases for as long as the record lives": {onStore(func(s simulation.Store) simulation.Store { return greedy{s} }), []simulation.Rule{simulation.Bounded}},
-		"clocks beyond the allowance":            {simulation.Flaw{ClocksApart: 8 * time.Second}, []simulation.Rule{simulation.Alone}},
+		"ignores the payload":                      {onStore(func(s simulation.Store) simulation.Store { return blind{s} }), []simulation.Rule{simulation.Truthful}},
+		"leases for as long as the record lives":   {onStore(func(s simulation.Store) simulation.Store { return greedy{s} }), []simulation.Rule{simulation.Bounded}},
+		"clocks beyond the allowance":              {simulation.Flaw{ClocksApart: 8 * time.Second}, []simulation.Rule{simulation.Alone}},
+		"extends a lease before that is confirmed": {onStore(func(s simulation.Store) simulation.Store { return hopeful{s} }), []simulation.Rule{simulation.Alone}},
+		"renews whatever lease there is":           {onRequests(careless{renew: true}), []simulation.Rule{simulation.OwnersOnly}},
+		"gives tenants each other's answers":       {simulation.Flaw{Shared: true}, []simulation.Rule{simulation.Truthful}},
+		"says of a run without a record that nothing was done": {onVerdicts(func(_ error, v idempotent.Verdict) idempotent.Verdict {
+			if v.Code == idempotent.CodeNotStored {
+				v.Done = idempotent.DoneNothing
+			}
+			return v
+		}), []simulation.Rule{simulation.Claimed}},
+		"says of every failure that all was done": {onVerdicts(func(_ error, v idempotent.Verdict) idempotent.Verdict {
+			v.Done = idempotent.DoneAll
+			return v
+		}), []simulation.Rule{simulation.Claimed}},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) { mustBreak(t, simulation.Orders, test.flaw, test.breaks...) })
@@ -72,10 +86,20 @@ func onStore(wrap func(simulation.Store) simulation.Store) simulation.Flaw {
 	return simulation.Flaw{Store: wrap}
 }
 
+// onVerdicts says something else of every error than the engine does.
+func onVerdicts(says func(error, idempotent.Verdict) idempotent.Verdict) simulation.Flaw {
+	return simulation.Flaw{Verdict: func(err error) idempotent.Verdict { return says(err, idempotent.VerdictOf(err)) }}
+}
+
+// hopeful takes a renewal for done that it has not asked for.
+type hopeful struct{ simulation.Store }
+
+func (hopeful) Renew(context.Context, persistence.Lease) error { return nil }
+
 // careless leaves the conditions of some writes out.
 type careless struct {
 	dynamostore.API
-	put, takeOver, complete, release bool
+	put, takeOver, complete, release, renew bool
 }
 
 func (c careless) PutItem(ctx context.Context, in *dynamodb.PutItemInput, opts ...func(*dynamodb.Options)) (*dynamodb.PutItemOutput, error) {
@@ -88,12 +112,24 @@ func (c careless) PutItem(ctx context.Context, in *dynamodb.PutItemInput, opts .
 }
 
 func (c careless) UpdateItem(ctx context.Context, in *dynamodb.UpdateItemInput, opts ...func(*dynamodb.Options)) (*dynamodb.UpdateItemOutput, error) {
-	if takesOver := in.ReturnValues == types.ReturnValueAllNew; takesOver && c.takeOver || !takesOver && c.complete {
+	careless := c.complete
+	switch {
+	case in.ReturnValues == types.ReturnValueAllNew:
+		careless = c.takeOver
+	case renewal(in):
+		careless = c.renew
+	}
+	if careless {
 		spoilt := *in
 		spoilt.ConditionExpression, spoilt.ExpressionAttributeNames = always(in.ConditionExpression, in.ExpressionAttributeNames)
 		in = &spoilt
 	}
 	return c.API.UpdateItem(ctx, in, opts...)
+}
+
+// renewal tells whether a request does nothing but that.
+func renewal(in *dynamodb.UpdateItemInput) bool {
+	return aws.ToString(in.UpdateExpression) == "SET #l = :lease, #x = :expire"
 }
 
 func (c careless) DeleteItem(ctx context.Context, in *dynamodb.DeleteItemInput, opts ...func(*dynamodb.Options)) (*dynamodb.DeleteItemOutput, error) {

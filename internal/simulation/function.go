@@ -31,8 +31,8 @@ const (
 // context is over by then. It may be slow before and after, and may end badly.
 func (w *world) fulfil(ctx context.Context, _ order) (receipt, error) {
 	i := invocationOf(ctx)
-	until, _ := ctx.Deadline()
-	r := w.open(i, until)
+	limit, _ := ctx.Deadline()
+	r := w.open(i, limit)
 	defer w.close(r)
 
 	how := i.fate()
@@ -40,7 +40,7 @@ func (w *world) fulfil(ctx context.Context, _ order) (receipt, error) {
 		return receipt{}, err
 	}
 	i.point("before its effect")
-	if ctx.Err() != nil || !time.Now().Before(until) {
+	if ctx.Err() != nil || !time.Now().Before(r.until()) {
 		return receipt{}, errTooLate
 	}
 	w.enter(r)

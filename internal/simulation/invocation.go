@@ -6,7 +6,10 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"runtime"
+	"sync"
 	"time"
+
+	"github.com/aws/aws-lambda-go/lambdacontext"
 
 	"github.com/ikkai-go/idempotency/idempotent"
 	"github.com/ikkai-go/idempotency/persistence"
@@ -26,6 +29,44 @@ type invocation struct {
 	leased    bool                 // it has claimed a lease: when it runs, it has got it
 	met       string               // the owner of the record that the store has shown it last
 	event     idempotent.EventKind // the last that the engine has reported
+	id        uint64
+	renewal   *invocation // the same, where it renews its lease beside the function; nil there
+	books     *books
+}
+
+// books are what is known of an invocation, by whatever part of it.
+type books struct {
+	mu      sync.Mutex
+	held    time.Time // the end of its lease, as the store has confirmed it last
+	acts    bool      // it has had an effect
+	nothing bool      // its answer says that it has had none
+}
+
+// holds notes that the invocation's lease ends no earlier than that.
+func (i *invocation) holds(until time.Time) {
+	i.books.mu.Lock()
+	defer i.books.mu.Unlock()
+	if until.After(i.books.held) {
+		i.books.held = until
+	}
+}
+
+// until is when the right of the invocation to run ends, as far as its lease goes.
+func (i *invocation) until() time.Time {
+	i.books.mu.Lock()
+	defer i.books.mu.Unlock()
+	return i.books.held.Add(-clockSkew)
+}
+
+// act notes that the invocation has had an effect.
+func (i *invocation) act() {
+	i.books.mu.Lock()
+	told := i.books.nothing
+	i.books.acts = true
+	i.books.mu.Unlock()
+	if told {
+		i.world.broken(Claimed, "%s has had an effect, and its answer said that nothing was done", i.name)
+	}
 }
 
 type invocationKey struct{}
@@ -46,11 +87,14 @@ var errDied = errors.New("the process died")
 func (p *process) invoke(at int, o order) <-chan answer {
 	w, id := p.world, p.world.id()
 	op := w.operations[at]
-	key := w.key(at, o.ID)
+	key := w.key(at, o)
 	i := &invocation{
 		world: w, process: p, operation: op, order: o, key: key,
-		name: fmt.Sprintf("%s#%d", p.name, id), dice: w.dice(id), called: time.Now(),
+		name: fmt.Sprintf("%s#%d", p.name, id), dice: w.dice(id), called: time.Now(), id: id, books: new(books),
 	}
+	beside := *i
+	beside.name, beside.dice, beside.leased = i.name+"'s renewal", w.dice(w.id()), true
+	i.renewal = &beside
 	w.count(calls)
 	w.say(i.name, "is called for %s of %d", w.names[key], o.Amount)
 	answers := make(chan answer, 1)
@@ -77,6 +121,10 @@ func (p *process) invoke(at int, o order) <-chan answer {
 // process then, that is a moment after the context ends.
 func (i *invocation) context() (context.Context, context.CancelFunc) {
 	w, ctx := i.world, context.WithValue(context.Background(), invocationKey{}, i)
+	if i.order.tenant != "" {
+		w.count(tenants)
+		ctx = lambdacontext.NewContext(ctx, &lambdacontext.LambdaContext{TenantID: i.order.tenant})
+	}
 	timeout := i.operation.timeout
 	if timeout == 0 {
 		return ctx, func() {}
@@ -85,7 +133,10 @@ func (i *invocation) context() (context.Context, context.CancelFunc) {
 	if i.operation.outlives {
 		return ctx, cancel
 	}
-	kill := time.AfterFunc(w.distinct(timeout+time.Millisecond), func() { i.process.die(i.name + " timed out") })
+	kill := time.AfterFunc(w.distinct(timeout+time.Millisecond), func() {
+		w.count(killed)
+		i.process.die(i.name + " timed out")
+	})
 	return ctx, func() { kill.Stop(); cancel() }
 }
 
@@ -118,6 +169,7 @@ func (i *invocation) check(a answer) {
 	} else {
 		w.say(i.name, "answers run %d", a.Run)
 	}
+	i.checkClaim(a)
 	permanent, failed := errors.AsType[*idempotent.PermanentError](a.err)
 	failed = failed && !errors.Is(a.err, idempotent.ErrCompensation) // that one is not over
 	switch {
@@ -135,4 +187,39 @@ func (i *invocation) check(a answer) {
 		_, _ = fmt.Sscanf(permanent.Message, declined, &id)
 		w.verify(i, id, persistence.StatusFailed)
 	}
+}
+
+// checkClaim compares what an answer claims with what has happened by now.
+func (i *invocation) checkClaim(a answer) {
+	if a.err == nil {
+		return // that claim is the result
+	}
+	w, claim := i.world, i.world.verdict(a.err)
+	w.count(claims(claim.Done))
+	i.books.mu.Lock()
+	acts := i.books.acts
+	i.books.nothing = claim.Done == idempotent.DoneNothing
+	i.books.mu.Unlock()
+	switch claim.Done {
+	case idempotent.DoneNothing:
+		if acts {
+			w.broken(Claimed, "%s has had an effect, and is told that nothing was done (%s)", i.name, claim.Code)
+		}
+	case idempotent.DoneSomething:
+		if r := w.stands(i.key); r.Owner == i.owner && len(r.Steps) == 0 {
+			w.broken(Claimed, "%s is told that a part is done (%s), and its record is %s", i.name, claim.Code, show(r.Record))
+		}
+	case idempotent.DoneAll:
+		if !acts && !w.hasFinished(i.key) {
+			w.broken(Claimed, "%s is told that all is done (%s), and nothing is", i.name, claim.Code)
+		}
+	}
+}
+
+// verdict is what the answer with an error says.
+func (w *world) verdict(err error) idempotent.Verdict {
+	if w.flaw.Verdict != nil {
+		return w.flaw.Verdict(err)
+	}
+	return idempotent.VerdictOf(err)
 }

@@ -29,11 +29,24 @@ type run struct {
 	key    string
 	amount int
 	by     *invocation
-	// until is when its context ends: the right to run.
-	until  time.Time
+	// limit is when its context ends at the latest; zero where it has no deadline.
+	limit  time.Time
 	effect bool
 	ended  time.Time // zero while it goes on
 	leased bool
+}
+
+// until is when its right to run ends: with its context, or with the lease that was
+// confirmed last.
+func (r *run) until() time.Time {
+	if !r.leased {
+		return r.limit
+	}
+	until := r.by.until()
+	if !r.limit.IsZero() && r.limit.Before(until) {
+		until = r.limit
+	}
+	return until
 }
 
 func (r *run) String() string { return fmt.Sprintf("run %d by %s", r.id, r.by.name) }
@@ -46,12 +59,13 @@ type outcome struct {
 }
 
 // open enters the start of a run.
-func (w *world) open(i *invocation, until time.Time) *run {
+func (w *world) open(i *invocation, limit time.Time) *run {
 	l := &w.ledger
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	r := &run{id: len(l.runs) + 1, key: i.key, amount: i.order.Amount, by: i, until: until, leased: i.leased}
+	r := &run{id: len(l.runs) + 1, key: i.key, amount: i.order.Amount, by: i, limit: limit, leased: i.leased}
 	l.runs = append(l.runs, r)
+	until := r.until()
 	w.say(i.name, "run %d starts, with the right to run for %v", r.id, time.Until(until))
 	if !time.Now().Before(until) {
 		w.broken(Alone, "%v starts without a right to", r)
@@ -60,8 +74,8 @@ func (w *world) open(i *invocation, until time.Time) *run {
 		return r // beside any number of others
 	}
 	for _, other := range l.of[i.key] {
-		if other.ended.IsZero() && time.Now().Before(other.until) {
-			w.broken(Alone, "%v starts while %v has %v left", r, other, time.Until(other.until))
+		if left := time.Until(other.until()); other.ended.IsZero() && left > 0 {
+			w.broken(Alone, "%v starts while %v has %v left", r, other, left)
 		}
 	}
 	if last, found := l.last(i.key); found && !last.over() {
@@ -77,6 +91,7 @@ func (w *world) enter(r *run) {
 	defer w.ledger.mu.Unlock()
 	w.say(r.by.name, "run %d has its effect", r.id)
 	w.count(effects)
+	r.by.act()
 	r.effect = true
 }
 
@@ -141,6 +156,13 @@ func (w *world) verify(i *invocation, id int, status persistence.Status) {
 // be. From then on its record may have been replaced by somebody, and be gone.
 func (o outcome) over() bool {
 	return past(o.expires, time.Now().Add(clockSkew/2), time.Second)
+}
+
+// hasFinished tells whether a run of the key was ever recorded.
+func (w *world) hasFinished(key string) bool {
+	w.ledger.mu.Lock()
+	defer w.ledger.mu.Unlock()
+	return len(w.ledger.finished[key]) > 0
 }
 
 func (l *ledger) last(key string) (outcome, bool) {

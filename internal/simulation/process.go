@@ -9,6 +9,9 @@ import (
 	"sync"
 	"time"
 
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/aws/ratelimit"
+	"github.com/aws/aws-sdk-go-v2/aws/retry"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 
 	"github.com/ikkai-go/idempotency/idempotent"
@@ -72,6 +75,7 @@ func (w *world) newProcess(name string, dice *rand.Rand) *process {
 		ahead: pick(dice, -apart/2, apart/2, between(dice, -apart/2, apart/2).Truncate(time.Millisecond)),
 		client: w.db.Client(func(o *dynamodb.Options) {
 			o.HTTPClient = &http.Client{Transport: network{w}}
+			o.Retryer = w.retryer(pick[uint](dice, 0, 0, 300, 495))
 		}),
 	}
 	store := clocked{Store: p.store(), ahead: p.ahead}
@@ -83,6 +87,9 @@ func (w *world) newProcess(name string, dice *rand.Rand) *process {
 	for _, op := range w.operations {
 		config := op.config
 		config.OnlyEnlists = op.terms.way == atOnce || op.terms.way == oldAndNew && dice.IntN(2) == 0
+		if w.flaw.Shared {
+			config.Tenants = idempotent.ShareRecords
+		}
 		config.Observe = func(ctx context.Context, e idempotent.Event) {
 			i := invocationOf(ctx)
 			i.event = e.Kind
@@ -99,6 +106,31 @@ func (w *world) newProcess(name string, dice *rand.Rand) *process {
 	w.say(name, "starts, its clock %v ahead", p.ahead)
 	return p
 }
+
+// retryer is the SDK's own, as it ships, with its quota, of which other calls of the
+// process have used that much already.
+func (w *world) retryer(used uint) aws.Retryer {
+	limit := &allowance{world: w, quota: ratelimit.NewTokenRateLimit(retry.DefaultRetryRateTokens)}
+	_, _ = limit.quota.GetToken(context.Background(), used) // there is as much
+	return retry.NewStandard(func(o *retry.StandardOptions) { o.RateLimiter = limit })
+}
+
+// allowance counts what the SDK's quota refuses.
+type allowance struct {
+	world *world
+	quota *ratelimit.TokenRateLimit
+}
+
+// GetToken implements [retry.RateLimiter].
+func (a *allowance) GetToken(ctx context.Context, cost uint) (release func() error, err error) {
+	if release, err = a.quota.GetToken(ctx, cost); err != nil {
+		a.world.count(quota)
+	}
+	return release, err
+}
+
+// AddTokens implements [retry.RateLimiter].
+func (a *allowance) AddTokens(n uint) error { return a.quota.AddTokens(n) }
 
 // store makes the process's store: the real one on the real client.
 func (p *process) store() Store {
@@ -215,7 +247,54 @@ func (s clocked) Acquire(ctx context.Context, c persistence.Claim) (persistence.
 	i := invocationOf(ctx)
 	i.owner, i.leased = c.Owner, true
 	r, err := s.Store.Acquire(ctx, s.shifted(c))
-	return s.seen(ctx, r), err
+	r = s.seen(ctx, r)
+	if err == nil && r.Owner == c.Owner {
+		i.holds(r.LeaseUntil)
+	}
+	return r, err
+}
+
+// Renew implements [persistence.Renewer]. It is asked for beside the function. Several
+// may be due at the same instant, so each lets a moment of its own pass.
+func (s clocked) Renew(ctx context.Context, l persistence.Lease) error {
+	i := invocationOf(ctx)
+	i.world.sleep(time.Duration(i.id) * time.Nanosecond)
+	i.renewal.owner = i.owner
+	err := s.Store.Renew(context.WithValue(ctx, invocationKey{}, i.renewal), s.longer(l))
+	if err == nil {
+		i.world.count(renewed)
+		i.holds(l.Until)
+	}
+	return err
+}
+
+// Checkpoint implements [persistence.Checkpointer].
+func (s clocked) Checkpoint(ctx context.Context, l persistence.Lease, step string, output []byte) error {
+	err := s.Store.Checkpoint(ctx, s.longer(l), step, output)
+	if err == nil {
+		invocationOf(ctx).holds(l.Until)
+	}
+	return err
+}
+
+// CheckpointWith implements [persistence.Transactor].
+func (s clocked) CheckpointWith(ctx context.Context, l persistence.Lease, step string, output []byte, writes []persistence.Write) error {
+	err := s.Store.CheckpointWith(ctx, s.longer(l), step, output, writes)
+	if err == nil {
+		invocationOf(ctx).holds(l.Until)
+	}
+	return err
+}
+
+// longer is a lease by the process's clock.
+func (s clocked) longer(l persistence.Lease) persistence.Lease {
+	if !l.Until.IsZero() {
+		l.Until = l.Until.Add(s.ahead)
+	}
+	if !l.ExpiresAt.IsZero() {
+		l.ExpiresAt = s.expiry(l.ExpiresAt)
+	}
+	return l
 }
 
 func (s clocked) shifted(c persistence.Claim) persistence.Claim {

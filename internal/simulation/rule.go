@@ -26,6 +26,9 @@ const (
 	// Open says that once the faults have stopped nobody is locked out for longer
 	// than a lease and the allowance.
 	Open Rule = "nobody is locked out"
+	// Claimed says that what an answer claims of what was done is so, and stays so,
+	// whatever arrives late ([idempotent.VerdictOf]).
+	Claimed Rule = "every answer's claim is true"
 	// Conserved says that the accounts always hold what they held in the beginning,
 	// to the unit, that none is overdrawn, and that nothing moves but whole transfers.
 	Conserved Rule = "no money is made or lost"

@@ -72,7 +72,7 @@ const clockSkew = 800 * time.Millisecond
 
 func newScenario(b Business, seed uint64) scenario {
 	dice := rand.New(rand.NewPCG(seed, 0))
-	keys := pick(dice, 1, 1, 2, 3)
+	keys := pick(dice, 1, 1, 1, 2, 3)
 	s := scenario{
 		seed:           seed,
 		business:       b,
@@ -90,6 +90,9 @@ func newScenario(b Business, seed uint64) scenario {
 	for i := range pick(dice, 1, 1, 2) {
 		s.operations = append(s.operations, newOperation(dice, fmt.Sprint("operation-", i+1)))
 		s.operations[i].orders = newOrders(keys)
+		if dice.IntN(4) == 0 {
+			s.operations[i].orders = ofTenants(s.operations[i].orders)
+		}
 	}
 	if b == Transfers {
 		s.transfer(dice)
@@ -105,17 +108,29 @@ func newOrders(keys int) []order {
 	return orders
 }
 
+// ofTenants are the same orders of two tenants.
+func ofTenants(orders []order) (all []order) {
+	for _, tenant := range []string{"blue", "green"} {
+		for _, o := range orders {
+			o.tenant = tenant
+			all = append(all, o)
+		}
+	}
+	return all
+}
+
 func newOperation(dice *rand.Rand, name string) operation {
 	op := operation{
 		guarded:  guarding(dice.IntN(int(adapters))),
-		timeout:  pick(dice, 0, between(dice, 2*time.Second, 8*time.Second)),
+		timeout:  pick(dice, 0, between(dice, 2*time.Second, 8*time.Second), between(dice, 8*time.Second, 40*time.Second)),
 		outlives: dice.IntN(2) == 0,
 		config: idempotent.Config{
 			Operation:    name,
 			Key:          idempotency.MustJMESPath("id"),
 			TTL:          between(dice, 15*time.Second, 90*time.Second),
 			Lease:        between(dice, 2*time.Second, 8*time.Second),
-			MinLease:     pick(dice, 0, between(dice, time.Second, 10*time.Second)),
+			Renewal:      pick(dice, idempotent.RenewLeases, idempotent.RenewLeases, idempotent.LeaseWholeRuns),
+			MinLease:     pick(dice, 0, 0, between(dice, time.Second, 10*time.Second)),
 			ClockSkew:    clockSkew,
 			StoreTimeout: between(dice, time.Second, 6*time.Second),
 			Wait:         pick(dice, 0, between(dice, time.Second, 10*time.Second)),
@@ -133,7 +148,11 @@ func newOperation(dice *rand.Rand, name string) operation {
 // longestLease is the longest that one of the operation's records may be locked,
 // by any clock.
 func (o operation) longestLease() time.Duration {
-	return max(o.config.Lease, o.timeout+clockSkew, o.config.MinLease) + clockSkew
+	longest := max(o.config.Lease, o.config.MinLease)
+	if o.config.Renewal == idempotent.LeaseWholeRuns || o.terms.way == atOnce || o.terms.way == oldAndNew {
+		longest = max(longest, o.timeout+clockSkew)
+	}
+	return longest + clockSkew
 }
 
 func pick[T any](dice *rand.Rand, choices ...T) T { return choices[dice.IntN(len(choices))] }
@@ -145,6 +164,8 @@ type order struct {
 	// From and To are the accounts of a transfer.
 	From string `json:"from,omitempty"`
 	To   string `json:"to,omitempty"`
+	// tenant is whose order it is, which no event says; empty without tenants.
+	tenant string
 }
 
 // receipt is the result: which run has had the effect.

@@ -72,6 +72,9 @@ func (s *scenario) transfer(dice *rand.Rand) {
 			to := (from + 1 + dice.IntN(len(s.accounts)-1)) % len(s.accounts)
 			o.From, o.To, o.Amount = s.accounts[from].id, s.accounts[to].id, 20+dice.IntN(130)
 		}
+		if dice.IntN(4) == 0 {
+			op.orders = ofTenants(op.orders)
+		}
 	}
 }
 
@@ -79,8 +82,8 @@ func (s *scenario) transfer(dice *rand.Rand) {
 // lease: what comes too late is for the store to refuse.
 func (w *world) transfer(ctx context.Context, o order) (receipt, error) {
 	i := invocationOf(ctx)
-	until, _ := ctx.Deadline()
-	r := w.open(i, until)
+	limit, _ := ctx.Deadline()
+	r := w.open(i, limit)
 	defer w.close(r)
 	how := i.fate()
 	if i.operation.terms.way == withStep {

@@ -52,7 +52,7 @@ func newWorld(s scenario, f Flaw) (*world, error) {
 	}
 	for at, op := range s.operations {
 		for _, o := range op.orders {
-			w.names[w.key(at, o.ID)] = op.config.Operation + " " + o.ID
+			w.names[w.key(at, o)] = op.config.Operation + " " + o.tenant + o.ID
 		}
 	}
 	var err error
@@ -68,10 +68,13 @@ func newWorld(s scenario, f Flaw) (*world, error) {
 const tableName = "idempotency"
 
 // key is the key of an operation's record.
-func (w *world) key(at int, id string) string {
-	key, err := idempotency.Key(w.operations[at].config.Operation, id)
+func (w *world) key(at int, o order) string {
+	key, err := idempotency.Key(w.operations[at].config.Operation, o.ID)
+	if err == nil && o.tenant != "" {
+		key, err = idempotency.TenantKey(o.tenant, key)
+	}
 	if err != nil {
-		panic(err) // operations and ids are well-formed
+		panic(err) // operations, tenants and ids are well-formed
 	}
 	return key
 }
