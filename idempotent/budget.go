@@ -124,11 +124,14 @@ type (
 	batchKey   struct{}
 )
 
-// StartBy returns a context in which guarded calls start their functions at that time at
-// the latest, or not at all: those that would be later end with *NotStartedError, and
-// leave no record behind. It is for adapters that run many calls in the time of one, and have to
-// answer for all of them. A guarded function's own calls are not bound by it.
+// StartBy returns a context in which guarded calls start their functions at that time
+// at the latest, or not at all: those that would be later end with *NotStartedError, and leave no
+// record behind. It is for adapters that run many calls in the time of one, and have to
+// answer for all of them; of several times the earliest counts. A guarded function's own calls are not bound by it.
 func StartBy(ctx context.Context, by time.Time) context.Context {
+	if earliest := startBy(ctx); !earliest.IsZero() {
+		by = earlier(by, earliest)
+	}
 	return context.WithValue(ctx, startByKey{}, by)
 }
 

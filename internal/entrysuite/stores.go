@@ -1,0 +1,46 @@
+package entrysuite
+
+import (
+	"context"
+	"errors"
+
+	"github.com/ikkai-go/idempotency/persistence"
+)
+
+var errDown = &persistence.Fault{Op: "request", Retryable: true, Err: errors.New("the table can't be reached")}
+
+// unreachable is a store that can't be reached.
+type unreachable struct{ _ byte }
+
+func (*unreachable) Acquire(context.Context, persistence.Claim) (persistence.Record, error) {
+	return persistence.Record{}, errDown
+}
+
+func (*unreachable) Complete(context.Context, persistence.Lease, persistence.Outcome) error {
+	return errDown
+}
+
+func (*unreachable) Release(context.Context, persistence.Lease) error { return errDown }
+
+// deaf is a store whose first reply is lost.
+type deaf struct {
+	*persistence.Memory
+	heard bool
+}
+
+func (d *deaf) Acquire(ctx context.Context, c persistence.Claim) (persistence.Record, error) {
+	r, err := d.Memory.Acquire(ctx, c)
+	if !d.heard {
+		d.heard = true
+		return persistence.Record{}, errDown
+	}
+	return r, err
+}
+
+// hung is a store that never answers a completion.
+type hung struct{ *persistence.Memory }
+
+func (hung) Complete(ctx context.Context, _ persistence.Lease, _ persistence.Outcome) error {
+	<-ctx.Done()
+	return &persistence.Fault{Op: "complete", Retryable: true, Err: ctx.Err()}
+}
