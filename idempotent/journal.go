@@ -394,6 +394,9 @@ func (j *journal) finish(ctx context.Context, state *stepState, e *ending) error
 		e.leaveOut(err)
 		err = j.keep(ctx, state.name, state.name, e.stored, e.writes)
 	}
+	if there := j.settledBefore(state, err); there != nil {
+		return j.adopt(ctx, state, *there)
+	}
 	happened := j.note(state, e, err)
 	switch refused, _ := errors.AsType[*persistence.RefusedError](err); {
 	case err == nil && e.omit != nil:
@@ -415,6 +418,35 @@ func (j *journal) finish(ctx context.Context, state *stepState, e *ending) error
 		effect = append([]byte{}, e.entry.Output...)
 	}
 	return &StepError{Key: j.call.Key, Step: state.name, Executed: happened, Err: j.unkept(err, effect)}
+}
+
+// settledBefore returns the entry that the record has of a step, where an earlier try of
+// this owner has written another one than it wants to write now.
+func (j *journal) settledBefore(state *stepState, err error) *entry {
+	before, ok := errors.AsType[*persistence.SettledError](err)
+	if !ok || before.Record.Status.Finished() {
+		return nil
+	}
+	there := new(entry)
+	if decodeEntry(before.Record.Steps[state.name], there) != nil {
+		return nil
+	}
+	return there
+}
+
+// adopt takes a step for finished as the record has it: that is what has happened.
+func (j *journal) adopt(ctx context.Context, state *stepState, there entry) error {
+	j.mu.Lock()
+	state.phase, state.entry, state.unsent = finished, there, nil
+	j.history.last = max(j.history.last, there.Order)
+	steps := maps.Clone(j.lease.Steps)
+	if steps == nil {
+		steps = make(map[string][]byte)
+	}
+	steps[state.name] = mustEncodeEntry(there)
+	j.lease.Steps = steps
+	j.mu.Unlock()
+	return j.recall(ctx, state)
 }
 
 // finishAgain sends the ending of a pending step once more. Without a record nothing

@@ -71,7 +71,7 @@ func (g *Guard) call(ctx context.Context, identify func() (identity, error), run
 	got, err := g.acquire(ctx, b, &claim)
 	switch {
 	case err == nil && owns(claim, got.record):
-		return nil, g.execute(ctx, b, got, run)
+		return g.execute(ctx, b, got, run)
 	case err == nil:
 		got.reportWait(ctx, g)
 		return g.replay(ctx, got.record)
@@ -189,8 +189,9 @@ func kindOf(refusal error) EventKind {
 }
 
 // execute runs the function under the lease that was obtained and settles the
-// record by what comes of it.
-func (g *Guard) execute(ctx context.Context, b budget, got acquisition, run body) error {
+// record by what comes of it. Where the store says that this owner has settled it
+// otherwise before, by a try whose reply was lost, the record is the answer.
+func (g *Guard) execute(ctx context.Context, b budget, got acquisition, run body) (*replayed, error) {
 	t := &tenure{guard: g, budget: b, record: got.record, hold: g.newHold(got.record, b)}
 	defer t.end(ctx)
 	got.reportWait(ctx, g)
@@ -201,11 +202,16 @@ func (g *Guard) execute(ctx context.Context, b budget, got acquisition, run body
 	}
 	if err != nil {
 		t.release(ctx, err)
-		return t.unfinished(ctx, err, nil)
+		return nil, t.unfinished(ctx, err, nil)
 	}
 	t.calling = g.newCalling(got.record.Key, got.record.Attempt, t.journal)
 	if err = t.run(ctx, run); err != nil || t.journal.backward() {
-		return t.settleFailure(ctx, err)
+		err = t.settleFailure(ctx, err)
+	} else {
+		err = t.settleResult(ctx)
 	}
-	return t.settleResult(ctx)
+	if t.there != nil {
+		return g.replay(ctx, *t.there)
+	}
+	return nil, err
 }

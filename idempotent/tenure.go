@@ -26,6 +26,8 @@ type tenure struct {
 	elapsed  time.Duration           // of the function
 	expires  time.Time               // of the outcome, once it is recorded
 	settled  bool
+	// there is the record, where this owner has settled it otherwise before.
+	there *persistence.Record
 	// committing says that the result commits with the function's effects, so that
 	// nothing has happened unless that has.
 	committing bool
@@ -212,6 +214,7 @@ func (t *tenure) complete(ctx context.Context, cause error) error {
 		t.expires = outcome.ExpiresAt
 	}
 	switch {
+	case t.settledBefore(err):
 	case errors.Is(err, persistence.ErrLeaseLost):
 		t.report(ctx, EventLeaseLost, err)
 	case err != nil:
@@ -222,6 +225,17 @@ func (t *tenure) complete(ctx context.Context, cause error) error {
 		t.report(ctx, EventExecuted, cause)
 	}
 	return err
+}
+
+// settledBefore notes what this owner has settled before, if that is why the store has
+// refused to settle the record.
+func (t *tenure) settledBefore(err error) bool {
+	before, ok := errors.AsType[*persistence.SettledError](err)
+	if !ok || !before.Record.Status.Finished() {
+		return false
+	}
+	t.there = &before.Record
+	return true
 }
 
 // complete completes a record, together with writes if there are any.
@@ -243,6 +257,8 @@ func (t *tenure) release(ctx context.Context, cause error) (kept []string) {
 	err := t.guard.store.Release(settling, t.lease())
 	t.settled = true
 	switch {
+	case t.settledBefore(err):
+		return nil
 	case errors.Is(err, persistence.ErrLeaseLost):
 		t.report(ctx, EventLeaseLost, cause)
 		return nil

@@ -42,10 +42,8 @@ func (l *lab) send(d Door, r Request) Answer {
 
 func receipt(context.Context, Request) (string, error) { return "receipt", nil }
 
-func selects(e Entry) bool  { return e.Selects }
-func steps(e Entry) bool    { return !e.Stepless }
-func panics(e Entry) bool   { return e.Contains }
-func compares(e Entry) bool { return !e.Keyless || !e.Silent }
+func selects(e Entry) bool { return e.Selects }
+func steps(e Entry) bool   { return !e.Stepless }
 
 // Rules returns the rules, in the order of the issue: identity, budget, verdict, settlement.
 func Rules() []Rule {
@@ -70,7 +68,7 @@ func Rules() []Rule {
 		{"an error of a guarded call inside is the function's own", nested, nil},
 		{"what a retry resumes says so", partial, steps},
 		{"what only a person can mend is stuck, at error level", stuck, steps},
-		{"a panic leaves no record", panicked, panics},
+		{"a panic leaves no record", panicked, nil},
 		{"the default logger is looked up when something is logged", logger, steps},
 	}
 }
@@ -118,8 +116,10 @@ func (l *lab) ofTenant(d Door, tenant string) Answer {
 
 func tenants(l *lab) {
 	d := l.open(idempotent.Config{}, func(ctx context.Context, _ Request) (string, error) {
-		caller, _ := lambdacontext.FromContext(ctx)
-		return "of " + caller.TenantID, nil
+		if caller, ok := lambdacontext.FromContext(ctx); ok {
+			return "of " + caller.TenantID, nil
+		}
+		return "of nobody", nil
 	})
 	for _, tenant := range []string{"blue", "green", "blue", "green", "a/b c:d=e@f"} {
 		l.wantDone(l.ofTenant(d, tenant), "of "+tenant, "tenant "+tenant)
@@ -339,7 +339,14 @@ func stuck(l *lab) {
 
 func panicked(l *lab) {
 	d := l.open(idempotent.Config{}, func(context.Context, Request) (string, error) { panic(errBroken) })
-	l.wantFailed(l.send(d, order), "a panic")
+	func() {
+		defer func() {
+			if value := recover(); (value == nil) != l.entry.Contains {
+				l.fault("a panic: %v went on", value)
+			}
+		}()
+		l.wantFailed(l.send(d, order), "a panic")
+	}()
 	if records := l.memory.Records(); len(records) > 0 {
 		l.fault("a panic: left %+v", records)
 	}

@@ -1,0 +1,125 @@
+package idempotent_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"math"
+	"reflect"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/ikkai-go/idempotency/idempotent"
+	"github.com/ikkai-go/idempotency/persistence"
+)
+
+type hiding struct {
+	Shown  string
+	hidden string
+}
+
+// pickyResult is an amount that reads back only what it wrote in another form.
+type pickyResult struct{ text string }
+
+func (p pickyResult) MarshalJSON() ([]byte, error) { return json.Marshal(p.text) }
+func (p *pickyResult) UnmarshalJSON(text []byte) error {
+	return errors.New("can't read " + string(text))
+}
+
+// A duplicate gets what the first caller got, or nothing and is told so: what JSON would
+// lose is found at the first call.
+func TestAReplayGivesWhatTheFirstCallerGot(t *testing.T) {
+	check := func(name string, kept bool, twice func(*idempotent.Guard) (first, second any, err error)) {
+		t.Run(name, func(t *testing.T) {
+			var seen eventLog
+			guard := newTestGuard(t, persistence.NewMemory(), idempotent.Config{Observe: seen.observe})
+			first, second, err := twice(guard)
+			switch {
+			case kept && (err != nil || !reflect.DeepEqual(first, second)):
+				t.Errorf("first %#v, then %#v, %v", first, second, err)
+			case !kept && !errors.Is(err, idempotent.ErrResultNotStored):
+				t.Errorf("first %#v, then %#v, %v", first, second, err)
+			}
+			if kinds := seen.kinds(); (kinds[0] == idempotent.EventNotStored) == kept {
+				t.Errorf("events %v", kinds)
+			}
+		})
+	}
+	check("exported fields", true, twiceOf(order{"a", 1}))
+	check("a hidden field without a value", true, twiceOf(hiding{Shown: "a"}))
+	check("a hidden field", false, twiceOf(hiding{Shown: "a", hidden: "b"}))
+	check("a hidden field behind a pointer", false, twiceOf([]*hiding{{hidden: "b"}}))
+	check("a field that is left out", false, twiceOf(struct {
+		Left string `json:"-"`
+	}{"b"}))
+	check("time", true, twiceOf(struct{ At time.Time }{time.Unix(1_700_000_000, 5).UTC()}))
+	check("text that is not UTF-8", false, twiceOf("a\xffb"))
+	check("the replacement character", true, twiceOf("a\uFFFDb"))
+	check("an escape in a raw message", true, twiceOf(struct{ Raw json.RawMessage }{json.RawMessage(`"\ufffd"`)}))
+	check("not a number", false, twiceOf(math.NaN()))
+	check("an interface with a number", true, twiceOf[any](map[string]any{"n": 5, "list": []int{1, 2}}))
+	check("an interface with a struct", true, twiceOf(struct{ V any }{order{"a", 1}}))
+	check("a value that can't be read back", false, twiceOf(pickyResult{"secret"}))
+	check("nothing", true, twiceOf[any](nil))
+}
+
+func twiceOf[Out any](out Out) func(*idempotent.Guard) (first, second any, err error) {
+	return func(g *idempotent.Guard) (any, any, error) {
+		run := func(context.Context) (Out, error) { return out, nil }
+		first, err := idempotent.Do(context.Background(), g, "k", run)
+		if err != nil {
+			return first, nil, err
+		}
+		second, err := idempotent.Do(context.Background(), g, "k", run)
+		return first, second, err
+	}
+}
+
+// What no value of a type can be kept of is refused before anything runs.
+func TestATypeThatJSONLosesIsRefused(t *testing.T) {
+	guard := newTestGuard(t, persistence.NewMemory(), idempotent.Config{})
+	for name, construct := range map[string]func(){
+		"a channel":             func() { refuse[struct{ C chan int }](guard) },
+		"a function in a slice": func() { refuse[[]struct{ F func() }](guard) },
+		"an error in a field":   func() { refuse[struct{ Err error }](guard) },
+		"a complex number":      func() { refuse[map[string]complex128](guard) },
+		"one that is nested":    func() { refuse[struct{ In struct{ Err *error } }](guard) },
+	} {
+		func() {
+			defer func() {
+				if text, _ := recover().(string); !strings.Contains(text, "can't be stored and replayed") {
+					t.Errorf("%s: %q", name, text)
+				}
+			}()
+			construct()
+		}()
+	}
+	refuse[struct {
+		Err error `json:"-"`
+	}](guard) // is not stored, and not lost where it is nil
+}
+
+func refuse[Out any](g *idempotent.Guard) {
+	_ = idempotent.Func(g, func(context.Context, order) (Out, error) { return *new(Out), nil })
+}
+
+// A stored value that does not fit is not quoted, wherever the error is printed.
+func TestAStoredValueIsNotQuoted(t *testing.T) {
+	memory := persistence.NewMemory()
+	first := newTestGuard(t, memory, idempotent.Config{})
+	for _, secret := range []string{`"4111 1111 1111 1111"`, `4111111111111111.5`, `{"card":"4111"}`} {
+		key := secret
+		if _, err := idempotent.Do(t.Context(), first, key, func(context.Context) (json.RawMessage, error) { return json.RawMessage(secret), nil }); err != nil {
+			t.Fatal(err)
+		}
+		_, err := idempotent.Do(t.Context(), first, key, func(context.Context) (int8, error) { return 0, nil })
+		if !errors.Is(err, idempotent.ErrReplay) || strings.Contains(err.Error(), "4111") {
+			t.Errorf("got %v", err)
+		}
+		_, err = idempotent.Do(t.Context(), first, key, func(context.Context) (pickyResult, error) { return pickyResult{}, nil })
+		if !errors.Is(err, idempotent.ErrReplay) || strings.Contains(err.Error(), "4111") {
+			t.Errorf("got %v", err)
+		}
+	}
+}

@@ -1,0 +1,242 @@
+package idempotent_test
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/ikkai-go/idempotency/idempotent"
+	"github.com/ikkai-go/idempotency/persistence"
+)
+
+// What is undone does not commit: the writes of an undone saga are dropped, in both forms,
+// and those of the answer that the function then gives are not.
+func TestTheWritesOfAnUndoneSagaAreDropped(t *testing.T) {
+	declined := idempotent.Permanent(errors.New("declined"))
+	for name, test := range map[string]struct {
+		run  func(context.Context) (string, error)
+		left int
+	}{
+		"a saga, and an answer": {func(ctx context.Context) (string, error) {
+			_, err := idempotent.Saga(ctx, func(ctx context.Context) (string, error) {
+				return "", errors.Join(take(ctx, 3, errOutOfStock), declined)
+			})
+			if errors.Is(err, idempotent.ErrPermanent) {
+				return "declined", nil
+			}
+			return "", err
+		}, 10},
+		"a saga, and an answer with a write": {func(ctx context.Context) (string, error) {
+			_, err := idempotent.Saga(ctx, func(ctx context.Context) (string, error) {
+				return "", errors.Join(take(ctx, 3, errOutOfStock), declined)
+			})
+			if errors.Is(err, idempotent.ErrPermanent) {
+				return "declined", take(ctx, 1, errOutOfStock)
+			}
+			return "", err
+		}, 9},
+		"the call": {func(ctx context.Context) (string, error) {
+			return "", errors.Join(take(ctx, 3, errOutOfStock), declined)
+		}, 10},
+		"a saga that is not undone": {func(ctx context.Context) (string, error) {
+			return idempotent.Saga(ctx, func(ctx context.Context) (string, error) { return "sold", take(ctx, 3, errOutOfStock) })
+		}, 7},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := newShop(t, 10)
+			g := newTestGuard(t, s.store, idempotent.Config{Steps: []string{"charge"}})
+			_, _ = idempotent.Do(t.Context(), g, "k", func(ctx context.Context) (string, error) {
+				spec := idempotent.StepSpec[string]{Name: "charge", Compensate: func(context.Context, string) error { return nil }}
+				if _, err := idempotent.StepAs(ctx, spec, func(context.Context) (string, error) { return "ch", nil }); err != nil {
+					return "", err
+				}
+				return test.run(ctx)
+			})
+			if left := s.left(); left != test.left {
+				t.Errorf("%d boxes left, want %d", left, test.left)
+			}
+		})
+	}
+}
+
+// Two checkpoints at once: each fits alone, and both would eat what is kept for undoing.
+func TestBytesInFlightAreBooked(t *testing.T) {
+	for range 20 {
+		synctest.Test(t, func(t *testing.T) {
+			_, store := newDynamo(t)
+			g := newTestGuard(t, store, idempotent.Config{Steps: []string{"a", "b"}})
+			undone := 0
+			_, err := idempotent.Do(t.Context(), g, "k", func(ctx context.Context) (string, error) {
+				done := make(chan error)
+				for name, size := range map[string]int{"a": 200_000, "b": 209_100} {
+					go func() {
+						spec := idempotent.StepSpec[string]{Name: name, Compensate: func(context.Context, string) error { undone++; return nil }}
+						_, err := idempotent.StepAs(ctx, spec, func(context.Context) (string, error) { return strings.Repeat("x", size), nil })
+						done <- err
+					}()
+				}
+				return "", errors.Join(<-done, <-done, idempotent.Permanent(errBroken))
+			})
+			if errors.Is(err, idempotent.ErrCompensation) || !errors.Is(err, idempotent.ErrPermanent) || undone != 2 {
+				t.Fatalf("undone %d times: %v", undone, err)
+			}
+		})
+	}
+}
+
+// An at-most-once step whose write was refused has not happened: it may run again, in the
+// next attempt too, as often as it takes.
+func TestARefusedAtMostOnceStepMayRunAgain(t *testing.T) {
+	s := newShop(t, 0)
+	config := idempotent.Config{Steps: []string{"first", "take"}}
+	run := func(ctx context.Context) (string, error) {
+		if _, err := idempotent.Step(ctx, "first", func(context.Context) (string, error) { return "", nil }); err != nil {
+			return "", err
+		}
+		return idempotent.StepAs(ctx, idempotent.StepSpec[string]{Name: "take", AtMostOnce: true}, func(ctx context.Context) (string, error) {
+			return "taken", take(ctx, 1, errOutOfStock)
+		})
+	}
+	for range 3 {
+		_, err := idempotent.Do(t.Context(), newTestGuard(t, newStoreOn(t, s.db), config), "k", run)
+		if v := idempotent.VerdictOf(err); !errors.Is(err, errOutOfStock) || v.Code != idempotent.CodePartialSuccess || !v.Retry {
+			t.Fatalf("%+v: %v", v, err)
+		}
+	}
+	s.stock(5)
+	got, err := idempotent.Do(t.Context(), newTestGuard(t, newStoreOn(t, s.db), config), "k", run)
+	if err != nil || got != "taken" || s.left() != 4 {
+		t.Errorf("got %q, %v, %d left", got, err, s.left())
+	}
+}
+
+// One that dies while it is under way is unknown all the same, however often it was
+// declined before.
+func TestADeclinedStepThatWasStartedAgainIsUnknown(t *testing.T) {
+	s := newShop(t, 0)
+	config := idempotent.Config{Steps: []string{"take"}}
+	step := func(fn func(context.Context) (string, error)) func(context.Context) (string, error) {
+		return func(ctx context.Context) (string, error) {
+			return idempotent.StepAs(ctx, idempotent.StepSpec[string]{Name: "take", AtMostOnce: true}, fn)
+		}
+	}
+	call := func(fn func(context.Context) (string, error)) error {
+		_, err := idempotent.Do(t.Context(), newTestGuard(t, newStoreOn(t, s.db), config), "k", step(fn))
+		return err
+	}
+	if err := call(func(ctx context.Context) (string, error) { return "", take(ctx, 1, errOutOfStock) }); !errors.Is(err, errOutOfStock) {
+		t.Fatal(err)
+	}
+	if err := call(func(context.Context) (string, error) { return "", errBroken }); !errors.Is(err, errBroken) { // or so it says
+		t.Fatal(err)
+	}
+	err := call(func(context.Context) (string, error) { t.Error("ran"); return "", nil })
+	if v := idempotent.VerdictOf(err); !errors.Is(err, idempotent.ErrOutcomeUnknown) || v.Code != idempotent.CodeOutcomeUnknown || v.Retry {
+		t.Errorf("%+v: %v", v, err)
+	}
+}
+
+// settledOtherwise is a store that has got an earlier try of the same owner before.
+type settledOtherwise struct {
+	*persistence.Memory
+	first func(context.Context, persistence.Lease) error
+}
+
+func (s *settledOtherwise) Release(ctx context.Context, l persistence.Lease) error {
+	if err := s.first(ctx, l); err != nil {
+		return err
+	}
+	return s.Memory.Release(ctx, l)
+}
+
+func (s *settledOtherwise) Checkpoint(ctx context.Context, l persistence.Lease, step string, output []byte) error {
+	early := l
+	if err := s.Memory.Checkpoint(ctx, early, step, []byte(`{"order":1,"output":"reservation-1"}`)); err != nil {
+		return err
+	}
+	return s.Memory.Checkpoint(ctx, l, step, output)
+}
+
+// Where an owner's earlier try has settled the record, the record is the answer.
+func TestTheRecordIsTheAnswerWhereItSaysOtherwise(t *testing.T) {
+	now := time.Now().Add(time.Hour)
+	store := &settledOtherwise{Memory: persistence.NewMemory(), first: nil}
+	store.first = func(ctx context.Context, l persistence.Lease) error {
+		return store.Complete(ctx, l, persistence.Outcome{Status: persistence.StatusCompleted, Result: []byte(`"sold"`), ExpiresAt: now.Truncate(time.Second)})
+	}
+	var seen eventLog
+	g := newTestGuard(t, store, idempotent.Config{Observe: seen.observe})
+	got, err := idempotent.Do(t.Context(), g, "k", func(context.Context) (string, error) { return "", errOutOfStock })
+	if err != nil || got != "sold" {
+		t.Errorf("got %q, %v; the record says COMPLETED", got, err)
+	}
+	if kinds := seen.kinds(); !slices.Equal(kinds, []idempotent.EventKind{idempotent.EventReplayed}) {
+		t.Errorf("events %v", kinds)
+	}
+}
+
+func TestAStepReturnsWhatTheRecordHasOfIt(t *testing.T) {
+	store := &settledOtherwise{Memory: persistence.NewMemory(), first: func(context.Context, persistence.Lease) error { return nil }}
+	g := newTestGuard(t, store, idempotent.Config{Steps: []string{"reserve"}})
+	got, err := idempotent.Do(t.Context(), g, "k", func(ctx context.Context) (string, error) {
+		return idempotent.Step(ctx, "reserve", func(context.Context) (string, error) { return "reservation-2", nil })
+	})
+	if err != nil || got != "reservation-1" {
+		t.Errorf("got %q, %v", got, err)
+	}
+}
+
+// A run that lost its lease has no result where that was to commit with its writes.
+func TestNoResultOfWritesThatWereNotApplied(t *testing.T) {
+	for name, writes := range map[string]bool{"with writes": true, "without": false} {
+		t.Run(name, func(t *testing.T) {
+			s := newShop(t, 10)
+			g := newTestGuard(t, s.store, idempotent.Config{})
+			got, err := idempotent.Do(t.Context(), g, "k", func(ctx context.Context) (string, error) {
+				call, _ := idempotent.CallFrom(ctx)
+				usurp(t, s.store, call.Key)
+				if writes {
+					return "sold", take(ctx, 1, errOutOfStock)
+				}
+				return "sold", nil
+			})
+			lost, _ := errors.AsType[*idempotent.LeaseLostError](err)
+			if lost == nil || lost.Executed == writes || (lost.Result == nil) != writes || (got == "") != writes {
+				t.Errorf("got %q, %+v, %v", got, lost, err)
+			}
+			if v := idempotent.VerdictOf(err); (v.Done == idempotent.DoneAll) == writes || !v.Retry {
+				t.Errorf("%+v", v)
+			}
+		})
+	}
+}
+
+// A saga that is undone without a record has an end.
+func TestUndoingWithoutARecordIsBounded(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		g := newTestGuard(t, &struct {
+			unreachable
+			persistence.Checkpointer
+		}{Checkpointer: persistence.NewMemory()}, idempotent.Config{Steps: []string{"a"}, OnStoreFault: idempotent.FailOpen})
+		for name, ctx := range map[string]func() context.Context{"without a deadline": t.Context, "with one": func() context.Context { return within(t, 10*time.Second) }} {
+			_, err := idempotent.Do(ctx(), g, "k", func(ctx context.Context) (string, error) {
+				spec := idempotent.StepSpec[string]{Name: "a", Compensate: func(ctx context.Context, _ string) error {
+					if _, ok := ctx.Deadline(); !ok {
+						t.Errorf("%s: the compensation has no deadline", name)
+					}
+					<-ctx.Done()
+					return ctx.Err()
+				}}
+				_, err := idempotent.StepAs(ctx, spec, func(context.Context) (string, error) { return "", nil })
+				return "", errors.Join(err, idempotent.Permanent(errBroken))
+			})
+			if !errors.Is(err, idempotent.ErrCompensation) {
+				t.Errorf("%s: %v", name, err)
+			}
+		}
+	})
+}
