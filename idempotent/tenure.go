@@ -181,7 +181,7 @@ func (t *tenure) notCompleted(err error) error {
 		if t.journal != nil {
 			done = DoneSomething
 		}
-		failed.told = Verdict{Done: done, Retry: true, After: max(t.hold.end().Sub(wallClock()), askAgain), Code: CodeNotStored}
+		failed.told = Verdict{Done: done, Retry: true, After: max(t.hold.end().Sub(wallClock())+time.Millisecond, askAgain), Code: CodeNotStored}
 	}
 	return failed
 }

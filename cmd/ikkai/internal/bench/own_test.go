@@ -62,15 +62,15 @@ func TestReplayAllocatesLittleBesidesItsRequest(t *testing.T) {
 		failingPut func() error
 		most       int
 	}{
-		"the same request with the same two deadlines": {most: 9, failingPut: func() error {
+		"the same request with the same two deadlines": {most: 12, failingPut: func() error {
 			asking, cancel := context.WithTimeout(ctx, time.Minute)
 			defer cancel()
 			trying, cancel := context.WithTimeout(asking, time.Second)
 			defer cancel()
 			return storedResult(putByHand(trying, client, key))
 		}},
-		"the same request": {most: 21, failingPut: func() error { return storedResult(putByHand(ctx, client, key)) }},
-		"the barest put":   {most: 37, failingPut: func() error { return bareCalls{client, "bench"}.failingPut(ctx, key) }},
+		"the same request": {most: 24, failingPut: func() error { return storedResult(putByHand(ctx, client, key)) }},
+		"the barest put":   {most: 40, failingPut: func() error { return bareCalls{client, "bench"}.failingPut(ctx, key) }},
 	} {
 		hand := allocations(t, byHand.failingPut)
 		t.Logf("a replay allocates %d times, %s by hand %d times", small, name, hand)
