@@ -27,6 +27,25 @@ type Event struct {
 	Err error
 }
 
+// code says in a word what went wrong: as the call's caller is told it, or, where the error
+// is the store's own, as the kind of the event does.
+func (e Event) code() Code {
+	code := VerdictOf(e.Err).Code
+	if code != CodeFunctionFailed {
+		return code
+	}
+	switch e.Kind {
+	case EventLeaseLost:
+		return CodeLeaseLost
+	case EventNotStored:
+		return CodeNotStored
+	case EventStoreFailed:
+		return CodeStoreFailed
+	default:
+		return code
+	}
+}
+
 // EventKind says what happened. The values are stable: they are the attribute "event"
 // in logs, which alarms filter on.
 type EventKind string

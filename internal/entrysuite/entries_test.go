@@ -41,8 +41,8 @@ var entries = []entrysuite.Entry{
 	{Name: "Kafka", Open: openKafka, Selects: true, Silent: true, Mute: true, Contains: true},
 	{Name: "SNS", Open: openSNS, Selects: true, Silent: true},
 	{Name: "EventBridge", Open: openEventBridge, Selects: true, Silent: true},
-	{Name: "Powertools for Python", Open: openPeer(powertools.Python, "handler"), Stepless: true},
-	{Name: "Powertools for TypeScript", Open: openPeer(powertools.TypeScript, ""), Stepless: true},
+	{Name: "Powertools for Python", Open: openPeer(powertools.Python, "handler"), Selects: true, Stepless: true},
+	{Name: "Powertools for TypeScript", Open: openPeer(powertools.TypeScript, ""), Selects: true, Stepless: true},
 }
 
 func TestEveryEntryPointKeepsEveryRule(t *testing.T) {

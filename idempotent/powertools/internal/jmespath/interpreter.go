@@ -11,6 +11,7 @@ import (
 type interpreter struct {
 	language value.Language
 	budget   *value.Budget
+	names    map[string]bool // that the expression reads
 }
 
 // expression is an argument &…
@@ -75,11 +76,28 @@ func (in *interpreter) field(name string, v value.Value) (value.Value, error) {
 	if !ok || name == "" && in.language == value.JavaScript {
 		return nil, nil
 	}
+	if err := in.spelled(name, o); err != nil {
+		return nil, err
+	}
 	member, known := o.Get(name)
 	if !known && in.language == value.JavaScript && slices.Contains(inherited, name) {
 		return nil, value.Inexact("%q is missing, and is what every JavaScript object inherits", name)
 	}
 	return member, nil
+}
+
+// spelled returns an error where an object has a member whose name differs only in case
+// from the one that is read. To the peers that is another member, and their functions do
+// not get it for this one; a Go function does (encoding/json), so the key would be that of
+// another request. A name that the expression reads as well is meant.
+func (in *interpreter) spelled(name string, o *value.Object) error {
+	if err := in.budget.Steps(o.Len() / 16); err != nil {
+		return err
+	}
+	if twin, found := o.Twin(name); found && !in.names[twin] {
+		return value.Inexact("the payload has a member whose name differs only in case from %q, and a Go function may take one for the other", name)
+	}
+	return nil
 }
 
 func (in *interpreter) chain(steps []node, v value.Value) (_ value.Value, err error) {

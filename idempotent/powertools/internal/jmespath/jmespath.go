@@ -29,6 +29,7 @@ var ErrEvaluation = errors.New("the expression fails on this payload")
 type Expression struct {
 	root     node
 	language value.Language
+	names    map[string]bool // of the members that it reads
 }
 
 // Compile reads an expression. The error is a [*SyntaxError], or a
@@ -55,6 +56,13 @@ func Compile(text string, l value.Language) (*Expression, error) {
 	if err := e.check(); err != nil {
 		return nil, err
 	}
+	e.names = make(map[string]bool)
+	_ = e.root.walk(func(n *node) error { // never fails
+		if n.kind == field {
+			e.names[n.name] = true
+		}
+		return nil
+	})
 	return e, nil
 }
 
@@ -119,7 +127,7 @@ func (e *Expression) Calls(functions ...string) bool {
 // [ErrEvaluation] where the implementation has one too; else it is a
 // [*value.InexactError].
 func (e *Expression) Search(document value.Value, b *value.Budget) (value.Value, error) {
-	in := &interpreter{e.language, b}
+	in := &interpreter{e.language, b, e.names}
 	return in.visit(&e.root, document)
 }
 

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"math/big"
 	"slices"
+	"strings"
 	"unicode"
 )
 
@@ -80,6 +81,16 @@ func (o *Object) Get(name string) (Value, bool) {
 		return o.values[at], true
 	}
 	return nil, false
+}
+
+// Twin returns the name of a member that differs only in case.
+func (o *Object) Twin(name string) (twin string, found bool) {
+	for _, other := range o.names {
+		if other != name && strings.EqualFold(other, name) {
+			return other, true
+		}
+	}
+	return "", false
 }
 
 // Len returns the number of members.
