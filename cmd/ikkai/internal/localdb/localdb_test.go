@@ -139,7 +139,7 @@ func TestATemplateAndItemsAreServed(t *testing.T) {
 	if err != nil {
 		t.Error(err)
 	}
-	for _, line := range []string{"table orders-dev\n", "table more\n", "2 items of ", "5 requests, 1 of them refused, the last a DescribeTable; nothing is kept\n"} {
+	for _, line := range []string{"table orders-dev\n", "table more\n", "2 items of ", "requests: 5, refused: 1, the last: DescribeTable; nothing is kept\n"} {
 		if !strings.Contains(out, line) {
 			t.Errorf("%q is not in\n%s", line, out)
 		}

@@ -37,9 +37,9 @@ func (t *traffic) String() string {
 	if t.served == 0 {
 		return "no requests so far"
 	}
-	line := fmt.Sprintf("%d requests, %d of them refused", t.served, t.refused)
+	line := fmt.Sprintf("requests: %d, refused: %d", t.served, t.refused)
 	if t.last != "" {
-		line += ", the last a " + t.last
+		line += ", the last: " + t.last
 	}
 	return line
 }
