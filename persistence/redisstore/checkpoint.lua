@@ -23,7 +23,7 @@ elseif there[2] == 'COMPLETED' or there[2] == 'FAILED' then
 elseif there[2] ~= 'PROCESSING' then
 	return answer(0)
 end
-if ARGV[5] and redis.call('HSETNX', key, ARGV[5], ARGV[6]) == 0 and redis.call('HGET', key, ARGV[5]) ~= ARGV[6] then
+if ARGV[5] and redis.call('HSETNX', key, ARGV[5], ARGV[6]) == 0 and redis.call('HMGET', key, ARGV[5])[1] ~= ARGV[6] then
 	return redis.call('HGETALL', key)
 end
 if ARGV[2] ~= '' then

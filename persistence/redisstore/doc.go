@@ -40,7 +40,8 @@
 //	take-over         2 EVALSHA; also to replace an expired record that is still there
 //	complete          1 EVALSHA
 //	release           1 EVALSHA
-//	checkpoint        1 EVALSHA
+//	checkpoint        1 EVALSHA, which also renews the lease where it says so
+//	renewal           1 EVALSHA
 //	read              1 HGETALL
 //
 // Each of the four scripts costs a request more (EVAL) when it is new to the server,
@@ -56,6 +57,9 @@
 //
 //	ACL SETUSER ikkai on >… ~idempotency:* +evalsha +eval +hgetall +exists +hmget +hset
 //	  +hsetnx +hdel +hkeys +del +pexpireat +persist
+//
+// go-redis itself sends more: SELECT (+select) where the database is another than 0, and a
+// cluster client asks for the slots (+cluster|slots) and for the commands (+command).
 //
 // # The client
 //

@@ -151,7 +151,11 @@ func (s *Store) Renew(ctx context.Context, l persistence.Lease) error {
 	if err := l.CheckRenewal(); err != nil {
 		return err
 	}
-	return s.asOwner(ctx, "renew", checkpoint, l.Key, s.renewal(l)...)
+	err := s.asOwner(ctx, "renew", checkpoint, l.Key, s.renewal(l)...)
+	if _, settled := errors.AsType[*persistence.SettledError](err); settled {
+		return persistence.ErrLeaseLost // there is nothing to renew
+	}
+	return err
 }
 
 // renewal returns the first arguments of checkpoint: the owner, and where the renewal that

@@ -12,12 +12,22 @@ import (
 // change is a statement that changes the record, if its condition holds.
 type change struct {
 	statement string
-	args      []any
+	args      []any  // the key and the owner first
+	made      string // counts the row as it is when changed; of one that writes can follow
+	as        any    // third parameter of made
 }
 
 // execer is a database or a transaction.
 type execer interface {
 	ExecContext(ctx context.Context, query string, args ...any) (sql.Result, error)
+	QueryRowContext(ctx context.Context, query string, args ...any) *sql.Row
+}
+
+// stands tells whether the change has been made, as far as e sees.
+func (c change) stands(ctx context.Context, e execer) (bool, error) {
+	rows := 0
+	err := e.QueryRowContext(ctx, c.made, c.args[0], c.args[1], c.as).Scan(&rows)
+	return rows > 0, err
 }
 
 func (c change) on(ctx context.Context, e execer) (applied bool, err error) {
@@ -63,7 +73,7 @@ func (s *Store) transactAgain(ctx context.Context, again func(error) bool, recor
 // Everything else comes before the commit, or is its refusal.
 func inDoubt(err error) bool {
 	_, unknown := errors.AsType[*unknownError](err)
-	return unknown || errors.Is(err, errEnded)
+	return unknown || errors.Is(err, ErrTransactionEnded)
 }
 
 // transact carries out writes in a transaction, with a change of the record unless that
@@ -82,7 +92,7 @@ func (s *Store) transact(ctx context.Context, record *change, writes []Write) (a
 			return false, err
 		}
 	}
-	if err := carryOut(ctx, tx, writes); err != nil {
+	if err := s.carryOut(ctx, tx, record, writes); err != nil {
 		return false, err
 	}
 	// A driver may end the commit with the context. Here it is known that none was sent.
@@ -93,7 +103,7 @@ func (s *Store) transact(ctx context.Context, record *change, writes []Write) (a
 	case err == nil:
 		return true, nil
 	case errors.Is(err, sql.ErrTxDone) && ctx.Err() == nil:
-		return false, errEnded
+		return false, ErrTransactionEnded
 	case refused(err):
 		return false, &persistence.RefusedError{Index: len(writes) - 1, Err: err}
 	case busy(err):
@@ -103,24 +113,42 @@ func (s *Store) transact(ctx context.Context, record *change, writes []Write) (a
 	}
 }
 
-// carryOut carries out writes of the application in a transaction.
-func carryOut(ctx context.Context, tx *sql.Tx, writes []Write) error {
+// carryOut carries out writes of the application in a transaction. After each it looks
+// whether the transaction still is the one that the record was changed in: what a write has
+// ended is not gone on with, and a failed statement that it has not told of is its own.
+func (s *Store) carryOut(ctx context.Context, tx *sql.Tx, record *change, writes []Write) error {
 	for i, write := range writes {
-		if err := write(ctx, tx); err != nil {
-			return blame(ctx, tx, i, err)
+		err := write(ctx, tx)
+		stands := true
+		if err == nil && record != nil {
+			stands, err = record.stands(ctx, tx)
+		}
+		switch {
+		case err != nil:
+			return s.blame(ctx, tx, record, i, err)
+		case !stands:
+			return fmt.Errorf("%w: it was write %d", ErrTransactionEnded, i)
 		}
 	}
 	return nil
 }
 
 // blame says what the error of a write means. Where its transaction is still there to be
-// rolled back, the write has failed; otherwise it was the connection.
-func blame(ctx context.Context, tx *sql.Tx, index int, err error) error {
-	switch lost := tx.Rollback(); {
+// rolled back, the write has failed; otherwise it was the connection. One that a write has
+// rolled back by its failure (SQLite's ON CONFLICT ROLLBACK) has left the record as it was.
+func (s *Store) blame(ctx context.Context, tx *sql.Tx, record *change, index int, err error) error {
+	lost := tx.Rollback()
+	ended := lost != nil && says(lost, "no transaction is active")
+	switch {
 	case ctx.Err() != nil:
 		return errors.Join(ctx.Err(), err)
-	case errors.Is(lost, sql.ErrTxDone):
-		return errors.Join(errEnded, err)
+	case ended && record != nil:
+		if stands, looking := record.stands(ctx, s.db); stands || looking != nil {
+			return errors.Join(ErrTransactionEnded, err, looking)
+		}
+		return &persistence.RefusedError{Index: index, Err: err}
+	case ended, errors.Is(lost, sql.ErrTxDone):
+		return errors.Join(ErrTransactionEnded, err)
 	case lost != nil:
 		return &brokenError{errors.Join(err, lost)}
 	case busy(err):
@@ -130,8 +158,10 @@ func blame(ctx context.Context, tx *sql.Tx, index int, err error) error {
 	}
 }
 
-// errEnded is what becomes of a transaction whose writes don't leave its end to the store.
-var errEnded = errors.New("a write has committed or rolled back the transaction that it was given")
+// ErrTransactionEnded means that a write has committed or rolled back the transaction that it
+// was given, which is the store's to end. What it did with it is not known. Comes inside a
+// [*persistence.Fault], which is for good.
+var ErrTransactionEnded = errors.New("sqlstore: a write has committed or rolled back the transaction that it was given")
 
 // unknownError is that of a commit that the server has not answered: it may have been
 // carried out.

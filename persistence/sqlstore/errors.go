@@ -88,7 +88,7 @@ func disconnected(err error) bool {
 // transient tells whether the same statement, or transaction, may succeed at once. Of
 // PostgreSQL an error without a code is that of a connection.
 func (s *Store) transient(err error) bool {
-	if _, refused := errors.AsType[*persistence.RefusedError](err); refused || errors.Is(err, persistence.ErrUnreadable) || errors.Is(err, errEnded) {
+	if _, refused := errors.AsType[*persistence.RefusedError](err); refused || errors.Is(err, persistence.ErrUnreadable) || errors.Is(err, ErrTransactionEnded) {
 		return false
 	}
 	_, broken := errors.AsType[*brokenError](err)
@@ -117,7 +117,7 @@ func (s *Store) passing(err error) bool {
 // apart, and count as retryable.
 func retryable(err error) bool {
 	switch {
-	case errors.Is(err, persistence.ErrUnreadable), errors.Is(err, errEnded):
+	case errors.Is(err, persistence.ErrUnreadable), errors.Is(err, ErrTransactionEnded):
 		return false
 	case errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded):
 		return true

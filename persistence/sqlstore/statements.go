@@ -13,7 +13,7 @@ type statements struct {
 	acquire, read                      string
 	complete, finish                   string
 	remove, suspend, checkpoint, renew string
-	expire                             string
+	finished, stepped, expire          string
 }
 
 const (
@@ -80,6 +80,10 @@ SELECT {columns} FROM {table} WHERE idempotency_key = $1 AND NOT EXISTS (SELECT 
 	// checkpoint adds the step $6, which is the only member of the JSON object $5, and renews.
 	checkpoint = `UPDATE {table} SET steps = {steps with $5}, {renewed} WHERE {running} AND {no step $6}`
 
+	// finished and stepped count the row that complete or finish, or checkpoint, has changed.
+	finished = `SELECT count(*) FROM {table} WHERE idempotency_key = $1 AND owner = $2 AND status = $3`
+	stepped  = `SELECT count(*) FROM {table} WHERE {running} AND {step $3}`
+
 	renew = `UPDATE {table} SET {renewed} WHERE {running}`
 
 	// renewed is Lease.Renewed: $3 is where the lease ends then, $4 when the row expires. What
@@ -102,11 +106,13 @@ var phrases = map[Dialect][]string{
 	PostgreSQL: {
 		"{steps with $5}", "steps || CAST(CAST($5 AS text) AS jsonb)",
 		"{no step $6}", "steps -> CAST($6 AS text) IS NULL",
+		"{step $3}", "steps -> CAST($3 AS text) IS NOT NULL",
 		"{skipping locked rows}", " FOR UPDATE SKIP LOCKED",
 	},
 	SQLite: {
 		"{steps with $5}", "json_patch(steps, $5)",
 		"{no step $6}", "NOT EXISTS (SELECT 1 FROM json_each(steps) WHERE key = $6)",
+		"{step $3}", "EXISTS (SELECT 1 FROM json_each(steps) WHERE key = $3)",
 		"{skipping locked rows}", "",
 	},
 }
@@ -124,6 +130,6 @@ func newStatements(c Config) statements {
 		acquire: write(acquire), read: write(read),
 		complete: write(complete), finish: write(finish),
 		remove: write(remove), suspend: write(suspend), checkpoint: write(checkpoint), renew: write(renew),
-		expire: write(expire),
+		finished: write(finished), stepped: write(stepped), expire: write(expire),
 	}
 }

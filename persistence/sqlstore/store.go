@@ -83,7 +83,10 @@ func (s *Store) completeWith(ctx context.Context, l persistence.Lease, o persist
 	if err := errors.Join(checkLease(l), o.Check()); err != nil {
 		return err
 	}
-	applied, err := s.apply(ctx, change{s.statement.complete, []any{l.Key, l.Owner, string(o.Status), result(o), expiry(o.ExpiresAt)}}, writes)
+	applied, err := s.apply(ctx, change{
+		s.statement.complete, []any{l.Key, l.Owner, string(o.Status), result(o), expiry(o.ExpiresAt)},
+		s.statement.finished, string(o.Status),
+	}, writes)
 	if applied || err != nil {
 		return fault("complete", err)
 	}
@@ -112,7 +115,7 @@ func (s *Store) Release(ctx context.Context, l persistence.Lease) error {
 	}
 	for range maxRounds {
 		for _, way := range ways {
-			applied, err := s.apply(ctx, change{way, []any{l.Key, l.Owner}}, nil)
+			applied, err := s.apply(ctx, change{statement: way, args: []any{l.Key, l.Owner}}, nil)
 			if applied || err != nil {
 				return fault("release", err)
 			}
@@ -152,7 +155,10 @@ func (s *Store) checkpointWith(ctx context.Context, l persistence.Lease, name st
 	if err != nil {
 		return err
 	}
-	applied, err := s.apply(ctx, change{s.statement.checkpoint, append(renewal(l), string(added), name)}, writes)
+	applied, err := s.apply(ctx, change{
+		s.statement.checkpoint, append(renewal(l), string(added), name),
+		s.statement.stepped, name,
+	}, writes)
 	if applied || err != nil {
 		return fault("checkpoint", err)
 	}
@@ -185,7 +191,7 @@ func (s *Store) renew(ctx context.Context, op string, l persistence.Lease) error
 	if l.Until.IsZero() {
 		return nil
 	}
-	applied, err := s.apply(ctx, change{s.statement.renew, renewal(l)}, nil)
+	applied, err := s.apply(ctx, change{statement: s.statement.renew, args: renewal(l)}, nil)
 	if err == nil && !applied {
 		return persistence.ErrLeaseLost
 	}

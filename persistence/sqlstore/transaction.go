@@ -94,7 +94,7 @@ func (s *Store) CompleteAtOnce(ctx context.Context, c persistence.Claim, o persi
 	}
 	finish := change{s.statement.finish, []any{
 		c.Key, c.Owner, string(o.Status), expiry(o.ExpiresAt), c.Fingerprint, c.Now.UnixMilli(), c.Now.Unix(), result(o),
-	}}
+	}, s.statement.finished, string(o.Status)}
 	for range maxRounds {
 		applied, err := s.apply(ctx, finish, admitted)
 		if err != nil {
