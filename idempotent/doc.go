@@ -103,18 +103,28 @@
 //
 // What is not promised is that effects outside the store happen exactly once. A
 // run, or a step, that dies after its effect and before its record is run again when
-// the lease is over. Hand [Call.Key], or the [StepCall]'s Token, to the downstream
-// service as its idempotency key, and that window is closed there.
+// the lease is over. Hand [DownstreamKey] to the downstream service as its idempotency
+// key, and that window is closed there.
 //
 // docs/guarantees.md in this module has each promise, what it rests on, and the
 // checks that show it; docs/cost.md has the requests and capacity of every path.
 //
 // # Time
 //
-// The lease of a run is the deadline of its context plus an allowance for the
-// difference between the clocks of two environments, so that nobody takes over
-// a run that Lambda has not killed yet. The context that the function gets ends
-// before its lease does.
+// A run holds its record by a lease of Config.Lease, a minute by default, and renews it for
+// as long as it lives: so a run that has died locks its key for no longer than that. Where
+// the context's deadline comes sooner, the lease ends with it, plus an allowance for the
+// difference between the clocks of two environments.
+//
+// The context that the function gets ends before its lease does, and a Config.Reserve before
+// the deadline at which Lambda kills: early enough to record what came of it, and to say so.
+// Settling ends a moment before the deadline for the same reason. It ends as well where the
+// table can't be reached for as long as the lease lasts; a longer Lease is the way out.
+//
+// # Tenants
+//
+// Where Lambda isolates tenants, the tenant is in the invocation's context and not in its
+// event. It is a part of every key by itself: see [Tenants].
 //
 // # Switching it off
 //
@@ -127,26 +137,30 @@
 //
 // Each error is a type and a sentinel; errors.As and errors.Is both work. The
 // runtime reports the type's name as errorType, which Step Functions can match.
+// [VerdictOf] says of each what is known to have been done, and whether the same request may
+// be sent again: what HTTP answers, lists of failed records and logs go by.
 //
-//	errorType             sentinel             when                                   HTTP  SQS record
-//	KeyError              ErrKey               the key is missing or unusable         400   failed
-//	InProgressError       ErrInProgress        a duplicate while the first runs       409   failed
-//	MismatchError         ErrMismatch          same key, another payload              422   failed
-//	PermanentError        ErrPermanent         the recorded failure, or a new one     (own) by choice
-//	ResultNotStoredError  ErrResultNotStored   done before, nothing to replay         409   acknowledged
-//	ReplayError           ErrReplay            the stored result does not fit         500   failed
-//	OutcomeUnknownError   ErrOutcomeUnknown    an earlier run died, see RefuseUnknown 409   failed
-//	LeaseLostError        ErrLeaseLost         ran, but was taken over meanwhile      409   failed
-//	StoreError            ErrStore             the store failed, see Executed         503   failed
-//	NotStartedError       ErrNotStarted        no time left to run                    503   failed
-//	StepError             ErrStep              a step could not run, or not be kept   (own) failed
-//	PartialSuccessError   ErrPartialSuccess    failed after finished steps            (own) failed
-//	CompensationError     ErrCompensation      failed for good, and not undone yet    (own) failed
+//	errorType              sentinel             when                                    code, done, retry
+//	ConfigError            ErrConfig            the guard or its use has to be changed  invalid_config, nothing, no
+//	KeyError               ErrKey               the key is missing, or unusable         key_missing or key_unusable, nothing, no
+//	InProgressError        ErrInProgress        a duplicate while the first runs        in_progress, maybe, yes
+//	MismatchError          ErrMismatch          same key, another payload               mismatch, nothing, no
+//	PermanentError         ErrPermanent         the recorded failure, or a new one      failed, maybe, no
+//	ResultNotStoredError   ErrResultNotStored   done before, nothing to replay          result_not_stored, all, no
+//	ReplayError            ErrReplay            the stored result does not fit          replay_unreadable, all, no
+//	OutcomeUnknownError    ErrOutcomeUnknown    an earlier run died, see RefuseUnknown  outcome_unknown, maybe, no
+//	LeaseLostError         ErrLeaseLost         ran, but was taken over meanwhile       lease_lost, all or maybe, yes
+//	StoreError             ErrStore             the record could not be acquired        store_failed, nothing, see Retryable
+//	StoreError             ErrStore             it could not be settled                 not_stored, as far as is known
+//	NotStartedError        ErrNotStarted        no time left to run                     not_started, nothing, yes
+//	ResponseTooLargeError  ErrTooLarge          ran, and Lambda would refuse the answer response_too_large, all, no
+//	StepError              ErrStep              a step could not run, or not be kept    by its cause
+//	PartialSuccessError    ErrPartialSuccess    failed after finished steps             partial_success, something, yes
+//	CompensationError      ErrCompensation      failed for good, and not undone yet     compensation_failed, something, yes
+//	UnfinishedError        ErrUnfinished        a batch of [Each] has items left        unfinished, something, yes
 //
-// (own) is what the handler answers. An error that it returns instead, or that comes
-// before it has run, goes to Lambda; package httpguard's middleware answers 500. A
-// batch that [Each] has not finished is an *[UnfinishedError], to be returned from the
-// handler.
+// Where only a person can mend it, the last three of a step's or saga's have the code stuck, and
+// say not to retry.
 //
 // Whatever error the guarded function itself returns comes out as it is, neither
 // wrapped nor joined. There are two exceptions: a *PartialSuccessError wraps it where

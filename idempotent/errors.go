@@ -51,8 +51,8 @@ type InProgressError struct {
 	origin
 
 	Key string
-	// RetryAfter is when it is worth asking again: in a second, or as soon as
-	// the lease of the run is over.
+	// RetryAfter is when it is worth asking again: after as long again as the run's
+	// lease has lasted, at least a second, or as soon as that lease is over.
 	RetryAfter time.Duration
 	// LeaseUntil is when the run's lease ends; zero if that is not known.
 	LeaseUntil time.Time
