@@ -88,6 +88,20 @@ func TestIdentifyComparesTheFingerprintUnderTheEventsId(t *testing.T) {
 	}
 }
 
+// What one guard has found says nothing to another: the records are of other operations.
+func TestAnIdentityOfAnotherGuardIsRefused(t *testing.T) {
+	store := persistence.NewMemory()
+	found := newTestGuard(t, store, idempotent.Config{Operation: "payment"}).Identify([]byte(`{"id": "o-1"}`), "m-1")
+	other := newTestGuard(t, store, idempotent.Config{Operation: "refund"})
+	_, err := idempotent.DoAs(t.Context(), other, found, func(context.Context) (string, error) {
+		t.Error("it ran")
+		return "", nil
+	})
+	if !errors.Is(err, idempotent.ErrKey) || len(store.Records()) > 0 {
+		t.Errorf("got %v, and the records %v", err, store.Records())
+	}
+}
+
 // What an adapter does with the payload inside of an event.
 func ExampleGuard_Identify() {
 	guard := newGuard(idempotent.Config{Operation: "order", Key: idempotency.MustJMESPath("order_id")})

@@ -214,6 +214,10 @@ func TestEveryAssumptionIsNeeded(t *testing.T) {
 			OnDynamoDB(idempotent.Config{OnStoreFault: idempotent.FailOpen}), Bounds{Callers: 1, Faults: 2},
 			Truthful, 6, "with `FailOpen`, broken in 6 steps",
 		},
+		"renewals that the store has confirmed": {
+			spoiled{confirms: true}.in(OnMemory(renewed), "renewals are taken for confirmed"), Bounds{Callers: 1, Passes: 2},
+			Held, 4, "extended before that, broken in 4 steps",
+		},
 		"an effect that comes and goes with its record": {
 			OnDynamoDB(plain), Bounds{Callers: 2, Passes: 1, Once: true},
 			Once, 9, " 9. B gets the reply to its UpdateItem\n```",
