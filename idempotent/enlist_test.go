@@ -447,3 +447,32 @@ func TestALostReplyDoesNotRepeatEnlistedWrites(t *testing.T) {
 		}
 	}
 }
+
+// Of a transaction without an answer nobody knows whether it was carried out. That a part
+// is done is said only where the record has a finished step.
+func TestWhatIsSaidOfATransactionWithoutAnAnswer(t *testing.T) {
+	for name, test := range map[string]struct {
+		steps bool
+		want  idempotent.Done
+	}{
+		"no step was run":    {false, idempotent.DoneMaybe},
+		"a step is finished": {true, idempotent.DoneSomething},
+	} {
+		t.Run(name, bubbled(func(t *testing.T) {
+			shop := newShop(t, 5)
+			guard := newTestGuard(t, shop.store, idempotent.Config{Steps: []string{"reserve"}})
+			_, err := idempotent.Do(within(t, 10*time.Second), guard, "k", func(ctx context.Context) (string, error) {
+				if test.steps {
+					if _, err := idempotent.Step(ctx, "reserve", func(context.Context) (int, error) { return 1, nil }); err != nil {
+						return "", err
+					}
+				}
+				shop.db.Inject(dynamotest.Fault{Operation: "TransactWriteItems", Times: dynamotest.Always, Do: dynamotest.LoseRequest()})
+				return "taken", take(ctx, 1, errOutOfStock)
+			})
+			if v := idempotent.VerdictOf(err); v.Done != test.want || !v.Retry || v.Code != idempotent.CodeNotStored {
+				t.Errorf("%v is judged as %+v, want %v, to be repeated", err, v, test.want)
+			}
+		}))
+	}
+}

@@ -176,9 +176,9 @@ func (t *tenure) superseded(err error) error {
 // once nobody can take it for a run that is still under way.
 func (t *tenure) notCompleted(err error) error {
 	failed := notCompleted(t.record.Key, t.effect.result, err)
-	if len(t.journal.kept()) > 0 || t.committing {
+	if kept := len(t.journal.kept()) > 0; kept || t.committing {
 		done := DoneMaybe
-		if t.journal != nil {
+		if kept {
 			done = DoneSomething
 		}
 		failed.told = Verdict{Done: done, Retry: true, After: max(t.hold.end().Sub(wallClock())+time.Millisecond, askAgain), Code: CodeNotStored}
