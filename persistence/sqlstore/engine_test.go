@@ -2,6 +2,7 @@ package sqlstore_test
 
 import (
 	"context"
+	"database/sql"
 	"errors"
 	"log/slog"
 	"slices"
@@ -138,6 +139,42 @@ func TestASagaTakesItsRowsBack(t *testing.T) {
 		books.wants(t, "a", 100)
 		if want := []string{"pay", "ship", "refund receipt 1"}; !slices.Equal(done, want) {
 			t.Errorf("done: %q, want %q", done, want)
+		}
+	})
+}
+
+// A write that is carried out after its function has returned is its own call's, also
+// where the guarded call is inside of another one.
+func TestAWriteIsOfItsOwnCall(t *testing.T) {
+	onEveryDatabase(t, func(t *testing.T, d database) {
+		for name, config := range map[string]idempotent.Config{
+			"with a record": {}, "only enlisting": {OnlyEnlists: true}, "without a record": {OnMissingKey: idempotent.RunUnprotected},
+		} {
+			t.Run(name, func(t *testing.T) {
+				store := newLab(t, d, nil)
+				inner := newGuard(t, store, config)
+				outer, err := idempotent.New(persistence.NewMemory(), idempotent.Config{Operation: "outer", Logger: slog.New(slog.DiscardHandler)})
+				if err != nil {
+					t.Fatal(err)
+				}
+				key := "inner"
+				if config.OnMissingKey == idempotent.RunUnprotected {
+					key = ""
+				}
+				var in, at string
+				_, err = idempotent.Do(t.Context(), outer, "outer", func(ctx context.Context) (string, error) {
+					return idempotent.Do(ctx, inner, key, func(ctx context.Context) (string, error) {
+						in = idempotent.DownstreamKey(ctx)
+						return "", sqlstore.Enlist(ctx, func(ctx context.Context, _ *sql.Tx) error {
+							at = idempotent.DownstreamKey(ctx)
+							return nil
+						})
+					})
+				})
+				if err != nil || in == "" || at != in {
+					t.Errorf("the function hands on %q, its write %q: %v", in, at, err)
+				}
+			})
 		}
 	})
 }
