@@ -43,6 +43,7 @@ type stepState struct {
 	refused error // why a call of it did not get in
 	running bool
 	arrived bool    // the call has the output
+	late    bool    // a try of its writes, of which nothing is known, may still arrive
 	unsent  *ending // of a pending step: what would finish it
 }
 
@@ -161,6 +162,12 @@ func (h *history) toUndo() []*stepState {
 	done := h.in(pending, finished)
 	slices.Reverse(done)
 	return slices.DeleteFunc(append(h.in(begun), done...), func(s *stepState) bool { return !s.compensable() })
+}
+
+// lateComers returns the steps that have not happened, as far as is known, and that would
+// have to be undone if a try of their writes arrived after all.
+func (h *history) lateComers() []*stepState {
+	return slices.DeleteFunc(h.in(open, begun, declined), func(s *stepState) bool { return !s.late || !s.compensable() })
 }
 
 // names returns the names of steps.

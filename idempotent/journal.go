@@ -488,7 +488,7 @@ func (j *journal) note(state *stepState, e *ending, err error) (happened bool) {
 		if _, refused := errors.AsType[*persistence.RefusedError](err); !refused {
 			break
 		}
-		state.phase, state.unsent = open, nil
+		state.phase, state.unsent, state.late = open, nil, true
 		if state.call.atMostOnce {
 			state.phase = begun
 		}
@@ -597,6 +597,9 @@ func (j *journal) reserve(writing string) int {
 		if j.history.decision == nil && !j.undoing.begun && (s.phase == begun || s.phase == declined || s.running && s.call.atMostOnce) {
 			n += 2*len(name) + len(`"",`) // the decision may have to name it
 			n += len(name) + entrySize    // or an entry of its own
+		}
+		if s.late {
+			n += len(name) + entrySize // that takes its place
 		}
 		if s.phase == undone || s.phase < finished && !s.running || !s.compensable() || j.undoing.begun && name == writing {
 			continue

@@ -21,8 +21,9 @@ type once struct {
 	calling  *calling
 	// leaseUntil is when a lease would end that was given when the call began.
 	leaseUntil time.Time
-	elapsed    time.Duration // of the function
-	expires    time.Time     // of the outcome, once it is recorded
+	elapsed    time.Duration       // of the function
+	expires    time.Time           // of the outcome, once it is recorded
+	sent       persistence.Outcome // last
 }
 
 // callOnce takes a call through the short form. It is not settled where the record is
@@ -124,6 +125,7 @@ func (o *once) commit(ctx context.Context, status persistence.Status, writes []p
 	o.claim.Now, o.claim.LeaseUntil, o.claim.ExpiresAt = now, ceil(now.Add(1), time.Millisecond), outcome.ExpiresAt
 	settling, cancel := o.budget.settling(o.calling.within(ctx))
 	defer cancel()
+	defer func() { o.sent = outcome }()
 	record, err := o.guard.transactor.CompleteAtOnce(settling, o.claim, outcome, writes)
 	if errors.Is(err, persistence.ErrTooLarge) && !outcome.ResultOmitted {
 		o.effect.omit, outcome.ResultOmitted = err, true
@@ -133,9 +135,10 @@ func (o *once) commit(ctx context.Context, status persistence.Status, writes []p
 }
 
 // answer answers from the record that holds the key now. Its own has the error that
-// was the cause of it, if there is one.
+// was the cause of it, if there is one; but where an earlier try of its own has come first,
+// with another outcome, that one is the answer.
 func (o *once) answer(ctx context.Context, record persistence.Record, cause error) (*replayed, bool, error) {
-	if record.Owner == o.claim.Owner {
+	if record.Owner == o.claim.Owner && o.sent.Recorded(record) {
 		o.expires = record.ExpiresAt
 		if o.effect.omit != nil {
 			o.report(ctx, EventNotStored, o.effect.omit)

@@ -122,7 +122,7 @@ func (j *journal) undo(ctx context.Context, err error, by undoer) error {
 		return j.undoing.failure
 	case j.history.decision != nil:
 		failure = j.history.decision.asError()
-	case !permanent || len(j.history.toUndo()) == 0:
+	case !permanent || len(j.history.toUndo())+len(j.history.lateComers()) == 0:
 		return nil
 	}
 	j.undoing.begun = true
@@ -147,6 +147,9 @@ func (j *journal) compensateAll(ctx context.Context, failure []byte) (left []str
 	ctx, cancel := context.WithDeadline(ctx, j.until())
 	defer cancel()
 	if stopped = j.decide(ctx, failure); stopped != nil {
+		return names(j.left()), stopped
+	}
+	if stopped = j.shutOut(ctx); stopped != nil {
 		return names(j.left()), stopped
 	}
 	for steps := j.left(); len(steps) > 0; steps = j.left() {
@@ -196,6 +199,29 @@ func (j *journal) decide(ctx context.Context, failure []byte) error {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	j.history.decision = &d
+	return nil
+}
+
+// shutOut keeps writes of steps that count as not having happened from arriving late: it
+// takes their places in the record. What has arrived before that is to be undone.
+func (j *journal) shutOut(ctx context.Context) error {
+	j.mu.Lock()
+	steps := j.history.lateComers()
+	j.mu.Unlock()
+	for _, s := range steps {
+		err := j.keep(ctx, s.name, s.name, mustEncodeEntry(entry{Omitted: true}), nil)
+		if there := j.settledBefore(s, err); there != nil {
+			if err = j.adopt(ctx, s, *there); err != nil {
+				return err
+			}
+		}
+		if err != nil {
+			return j.unkept(err, nil)
+		}
+		j.mu.Lock()
+		s.late = false
+		j.mu.Unlock()
+	}
 	return nil
 }
 

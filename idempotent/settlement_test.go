@@ -11,6 +11,7 @@ import (
 
 	"github.com/ikkai-go/idempotency/idempotent"
 	"github.com/ikkai-go/idempotency/persistence"
+	"github.com/ikkai-go/idempotency/persistence/dynamostore"
 )
 
 // What is undone does not commit: the writes of an undone saga are dropped, in both forms,
@@ -239,4 +240,64 @@ func TestUndoingWithoutARecordIsBounded(t *testing.T) {
 			}
 		}
 	})
+}
+
+// latecomer is a store in which the first try of a step's transaction gets no answer, the
+// next one is refused, and the first one arrives when the call has begun to go backward.
+type latecomer struct {
+	*dynamostore.Store
+	arrive  func() error
+	tries   int
+	through bool // writes pass from now on
+}
+
+func (s *latecomer) CheckpointWith(ctx context.Context, l persistence.Lease, step string, output []byte, writes []persistence.Write) error {
+	if s.through {
+		return s.Store.CheckpointWith(ctx, l, step, output, writes)
+	}
+	if s.tries++; s.tries == 1 {
+		s.arrive = func() error {
+			return s.Store.CheckpointWith(context.WithoutCancel(ctx), l, step, output, writes)
+		}
+		return &persistence.Fault{Op: "checkpoint", Retryable: true, Err: errBroken}
+	}
+	return &persistence.RefusedError{Err: errOutOfStock}
+}
+
+func (s *latecomer) Checkpoint(ctx context.Context, l persistence.Lease, step string, output []byte) error {
+	err := s.Store.Checkpoint(ctx, l, step, output)
+	if step == ":unwinding" && s.arrive != nil {
+		arrive := s.arrive
+		s.arrive = nil
+		return errors.Join(err, arrive())
+	}
+	return err
+}
+
+// A step that was refused, and arrives after all while the call goes backward, is undone.
+func TestAStepThatArrivesLateIsUndone(t *testing.T) {
+	for name, arrives := range map[string]bool{"it arrives": true, "it does not": false} {
+		t.Run(name, func(t *testing.T) {
+			s := newShop(t, 10)
+			store := &latecomer{Store: s.store}
+			g := newTestGuard(t, store, idempotent.Config{Steps: []string{"take"}})
+			_, err := idempotent.Do(t.Context(), g, "k", func(ctx context.Context) (string, error) {
+				spec := idempotent.StepSpec[string]{Name: "take", Compensate: func(ctx context.Context, _ string) error { return take(ctx, -3, errBroken) }}
+				for range 2 {
+					_, err := idempotent.StepAs(ctx, spec, func(ctx context.Context) (string, error) { return "box", take(ctx, 3, errOutOfStock) })
+					if err == nil {
+						t.Error("no error")
+					}
+				}
+				if !arrives {
+					store.arrive = nil
+				}
+				store.through = true
+				return "", idempotent.Permanent(errBroken)
+			})
+			if left := s.left(); left != 10 || !errors.Is(err, idempotent.ErrPermanent) || errors.Is(err, idempotent.ErrCompensation) {
+				t.Errorf("%d left: %v", left, err)
+			}
+		})
+	}
 }
