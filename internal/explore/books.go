@@ -19,6 +19,7 @@ const (
 	Undone     Promise = "a step that is recorded as undone is not undone again"
 	Paired     Promise = "what has happened is undone before the call fails for good, and nothing else"
 	Documented Promise = "the outcome is one of those that are documented"
+	Roomy      Promise = "what has happened can always be recorded, and undone: there is room for that"
 	Committed  Promise = "an enlisted write is applied once, and together with what it was enlisted for"
 )
 
@@ -32,6 +33,7 @@ const (
 // entry is what is recorded of a finished or started step.
 type entry struct {
 	Output      string
+	Omitted     bool
 	Compensable bool
 }
 
@@ -145,7 +147,7 @@ func (w *world) judgeUndo(ctx context.Context, p *Process, name, output string) 
 		w.violate(Paired, "%s undoes step %s, which is not finished", p.name, name)
 	case w.stage(name).AtMostOnce && !w.books[name].happened:
 		w.violate(Paired, "%s undoes step %s, which has not happened", p.name, name)
-	case output != step.Output:
+	case output != step.Output && !step.Omitted:
 		w.violate(Kept, "%s undoes step %s by the output %q, recorded is %q", p.name, name, output, step.Output)
 	case name != last:
 		w.violate(Reverse, "%s undoes step %s, and step %s was finished later", p.name, name, last)
@@ -168,7 +170,7 @@ func (w *world) judgeOutput(ctx context.Context, p *Process, name, output string
 	if ctx.Err() != nil || w.holder != p.index || w.regained {
 		return // nobody knows what the record said when it was this process's
 	}
-	if step, finished := w.record.entry(name); !finished || step.Output != output {
+	if step, finished := w.record.entry(name); !finished || step.Output != output && !step.Omitted {
 		w.violate(Kept, "%s's step %s returns %q, recorded is %q", p.name, name, output, step.Output)
 	}
 }

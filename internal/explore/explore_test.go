@@ -38,8 +38,13 @@ var (
 	// Beside the one before it.
 	beside          = Stage{Compensable: true, Beside: true}
 	enlistingBeside = Stage{Compensable: true, Enlists: true, Beside: true}
+	large           = Stage{Compensable: true, Bytes: 4500}
+	largeBeside     = Stage{Compensable: true, Bytes: 4500, Beside: true}
 	onceBeside      = Stage{Compensable: true, AtMostOnce: true, Beside: true}
 )
+
+// roomForTwo is room for two large outputs, or for one and what undoing both may take.
+const roomForTwo = 9400
 
 func TestEveryInterleavingKeepsThePromises(t *testing.T) {
 	ahead, behind := []time.Duration{0, Allowance}, []time.Duration{0, -Allowance}
@@ -70,6 +75,7 @@ func TestEveryInterleavingKeepsThePromises(t *testing.T) {
 			{OnMemory(unknown), Bounds{Callers: 2, Passes: 1}},
 			{OnMemory(plain).WithSaga(Saga{undoable, beside}), Bounds{Callers: 2, InTurn: true, Crashes: 1, Failures: 1}},
 			{OnDynamoDB(plain).WithSaga(Saga{enlisting, enlistingBeside}), Bounds{Callers: 1, Faults: 1, Failures: 1}},
+			{OnMemory(plain).WithSaga(Saga{large, largeBeside}).Cramped(roomForTwo), Bounds{Callers: 1, Failures: 1}},
 		},
 		"full": {
 			{OnMemory(plain), Bounds{Callers: 2, Faults: 2, Passes: 1}},
@@ -114,6 +120,7 @@ func TestEveryInterleavingKeepsThePromises(t *testing.T) {
 			{OnMemory(plain).WithSaga(Saga{atMostOnce, onceBeside}), Bounds{Callers: 2, InTurn: true, Crashes: 1, Failures: 1}},
 			{OnMemory(renewed).WithSaga(Saga{undoable, beside}), Bounds{Callers: 2, Passes: 1, Failures: 1}},
 			{OnDynamoDB(plain).WithSaga(Saga{enlisting, enlistingBeside}), Bounds{Callers: 2, InTurn: true, Faults: 1, Failures: 1}},
+			{OnMemory(plain).WithSaga(Saga{large, largeBeside}).Cramped(roomForTwo), Bounds{Callers: 2, InTurn: true, Crashes: 1, Failures: 1}},
 		},
 		"deep": {
 			{OnDynamoDB(plain), Bounds{Callers: 3, Faults: 2, Passes: 1}},

@@ -123,12 +123,30 @@ func guarded(p *Process, store persistence.Store, config idempotent.Config) (Pro
 	}
 	return func(ctx context.Context, run func(context.Context) (string, error)) (string, error) {
 		answer, err := idempotent.Do(ctx, guard, keyText, run)
-		if errors.Is(err, idempotent.ErrInProgress) {
-			err = errors.Join(ErrRejected, err)
-		}
-		if errors.Is(err, idempotent.ErrPermanent) {
-			err = errors.Join(ErrFailed, err)
+		switch {
+		case errors.Is(err, idempotent.ErrInProgress):
+			err = marked{err, ErrRejected}
+		case errors.Is(err, idempotent.ErrPermanent):
+			err = marked{err, ErrFailed}
 		}
 		return answer, err
 	}, nil
+}
+
+// marked is an answer's error in the terms of the explorer.
+type marked struct {
+	error
+	mark error
+}
+
+func (m marked) Is(target error) bool { return target == m.mark }
+
+func (m marked) Unwrap() error { return m.error }
+
+// plainly is an answer's error as the call has returned it.
+func plainly(err error) error {
+	if m, ok := err.(marked); ok { //nolint:errorlint // it is the outermost
+		return m.error
+	}
+	return err
 }

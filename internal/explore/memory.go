@@ -44,6 +44,9 @@ func (m *memoryTable) RemoveExpired(time.Time) {
 
 // Connect implements [Table].
 func (m *memoryTable) Connect(p *Process) (Protocol, error) {
+	if room := p.world.system.Room; room > 0 {
+		return guarded(p, cramped{remote{p, m.store}, room}, m.config)
+	}
 	return guarded(p, remote{p, m.store}, m.config)
 }
 

@@ -228,10 +228,11 @@ func (p *Process) begin(protocol Protocol) {
 			p.ended = true
 		}()
 		p.answer, p.err = protocol(p.on(ctx, calling), p.run)
-		p.verdict = idempotent.VerdictOf(p.err)
-		if judge := p.world.system.Judge; judge != nil {
-			p.verdict = judge(p.err)
+		judge := idempotent.VerdictOf
+		if p.world.system.Judge != nil {
+			judge = p.world.system.Judge
 		}
+		p.verdict = judge(plainly(p.err))
 		finished = true
 	}()
 }
@@ -276,7 +277,7 @@ func (p *Process) pause(ctx context.Context, doing string, ways ...kind) (signal
 		return s, errTryAgain
 	case declines:
 		p.declined = true
-		return s, errDeclined(p.name)
+		return s, errDeclined(p.name, p.world.system.Room)
 	case panics:
 		panic(errTryAgain)
 	default:

@@ -36,7 +36,7 @@ const Once Promise = "the function runs once before its record expires"
 
 var promises = []Promise{
 	Alone, Fenced, Held, Stable, Owner, Inert, Innocent, Truthful, Bounded, Live, Claimed, Helps, Final, Once,
-	Finished, Kept, Started, Backward, Reverse, Undone, Paired, Documented, Committed,
+	Finished, Kept, Started, Backward, Reverse, Undone, Paired, Documented, Roomy, Committed,
 }
 
 // Allowance is the clock skew that the promises allow for: the engine's default.

@@ -30,6 +30,8 @@ type Stage struct {
 	// Enlists says that the effects of the step, and of its compensation, are writes
 	// that commit with their entries. Needs a table that is a [Ledger].
 	Enlists bool
+	// Bytes is how much output the step has, besides a few.
+	Bytes int
 	// Beside says that the step runs beside the one before it, at the same time.
 	Beside bool
 }
@@ -79,6 +81,9 @@ func (s Saga) String() string {
 // String describes the step in a few words.
 func (s Stage) String() string {
 	var words []string
+	if s.Bytes > 0 {
+		words = append(words, "large")
+	}
 	if s.Beside {
 		words = append(words, "beside")
 	}
@@ -205,7 +210,12 @@ func (s Stage) perform(ctx context.Context, p *Process, name string) (string, er
 	if s.Enlists {
 		enlist(ctx, name)
 	}
-	return p.name + name, nil
+	return s.output(p, name), nil
+}
+
+// output is that of a step which a process has run.
+func (s Stage) output(p *Process, name string) string {
+	return p.name + name + strings.Repeat("x", s.Bytes)
 }
 
 func (s Stage) undo(ctx context.Context, p *Process, name, output string) error {
@@ -232,11 +242,17 @@ func (s Stage) reconcile(ctx context.Context, p *Process, name string) (string, 
 	if end == confirms {
 		p.finishes(name)
 	}
-	return p.name + name, end == confirms, nil
+	return s.output(p, name), end == confirms, nil
 }
 
 // errDeclined is the failure for good that a process has met.
-func errDeclined(name string) error { return idempotent.Permanent(fmt.Errorf("%s was declined", name)) }
+func errDeclined(name string, room int) error {
+	reason := ""
+	if room > 0 { // then it is as long as a reason that is recorded may be
+		reason = strings.Repeat(".", 300)
+	}
+	return idempotent.Permanent(fmt.Errorf("%s was declined%s", name, reason))
+}
 
 // The enlisted writes count how often they are applied, each in an item of its own.
 const (

@@ -37,6 +37,10 @@ func (s seen) Renew(ctx context.Context, l persistence.Lease) error {
 	s.p.meet()
 	ctx = s.p.on(ctx, renewing)
 	if until := s.p.renewsAgain(); !until.IsZero() {
+		if end, limited := ctx.Deadline(); limited && !until.Before(end) {
+			<-ctx.Done() // which of the two comes first is not left to chance
+			return ctx.Err()
+		}
 		select {
 		case <-time.After(time.Until(until)):
 		case <-ctx.Done():
@@ -68,6 +72,9 @@ func (s seen) Read(ctx context.Context, key string) (persistence.Record, bool, e
 	s.p.hears(ctx, r, err)
 	return s.own(r), found, err
 }
+
+// Room implements [persistence.Sizer].
+func (s seen) Room(l persistence.Lease) int { return s.Store.(persistence.Sizer).Room(l) }
 
 // Complete implements [persistence.Store].
 func (s seen) Complete(ctx context.Context, l persistence.Lease, o persistence.Outcome) error {

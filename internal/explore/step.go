@@ -207,9 +207,9 @@ func (w *world) happens(s step) {
 		w.resume(t, lost)
 	case silences:
 		w.faultsLeft--
-		w.stray(t)
 		w.sleepUntil(t.request.limit)
-		if t.pauses() { // its context may have told it already
+		if t.pauses() { // its context has told a renewal already
+			w.stray(t)
 			w.resume(t, silence)
 		}
 	case refuses:

@@ -25,6 +25,8 @@ type System struct {
 	Guarded bool
 	// Lease is that of the runs, where it is renewed; 0 where it lasts as long as the call.
 	Lease time.Duration
+	// Room is how many bytes of steps a record has room for, where that is little.
+	Room int
 	// Unsure says that nobody may be able to tell what became of a call: it then stays as
 	// it is.
 	Unsure bool
