@@ -44,11 +44,11 @@ func (w *world) judgeNothing(p *Process) {
 }
 
 // toldFailure tells whether the answer is a failure that was recorded, though the record
-// may be gone by now.
+// may be gone by now, or one that was decided on.
 func (w *world) toldFailure(p *Process) bool {
-	return errors.Is(p.err, ErrFailed) && slices.ContainsFunc(w.results, func(result string) bool {
+	return errors.Is(p.err, ErrFailed) && (w.record.has(unwindingEntry) || slices.ContainsFunc(w.results, func(result string) bool {
 		return failureIn([]byte(result)) != failure{}
-	})
+	}))
 }
 
 // hasFinishedSteps tells whether the record says that a part has happened.
