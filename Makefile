@@ -72,7 +72,7 @@ test-powertools: ## keys, expressions, items and replays beside the real Powerto
 	POWERTOOLS_LIVE=$(CACHE)/powertools go test ./idempotent/powertools -count=1 -timeout=30m -run Live
 
 .PHONY: explore
-explore: ## every interleaving of up to three callers and their faults (about a minute; EXTENT=deep has an hour)
+explore: ## every interleaving of up to three callers and their faults (three or four minutes; EXTENT=deep has hours)
 	GOGC=400 go test ./internal/explore -count=1 -timeout=0 -v -args -explore=$(EXTENT)
 
 .PHONY: simulate

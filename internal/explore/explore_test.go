@@ -17,7 +17,7 @@ import (
 )
 
 // How much to explore: quick takes seconds, also with the race detector; full takes
-// a minute or two; deep has an hour to spare.
+// three or four minutes; deep has hours to spare.
 var extent = flag.String("explore", "quick", "how much to explore: quick, full or deep")
 
 var (
