@@ -139,8 +139,10 @@ type marked struct {
 	mark error
 }
 
+// Is reports whether target is the mark.
 func (m marked) Is(target error) bool { return target == m.mark }
 
+// Unwrap returns the error as the call has returned it.
 func (m marked) Unwrap() error { return m.error }
 
 // plainly is an answer's error as the call has returned it.

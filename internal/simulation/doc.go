@@ -4,7 +4,8 @@
 // A seed decides everything: the operations and how they are guarded, who calls
 // what and when, how long each thing takes, which request or reply is lost, held
 // back or refused, which process freezes or dies at which point, how far its clock
-// is off, what the function does. Time is virtual (testing/synctest), and nobody
+// is off, what the function does, how much of the SDK's quota is used up, whose tenant's
+// request it is, and when Lambda kills the process. Time is virtual (testing/synctest), and nobody
 // wakes at the same instant as anybody else, so that of all goroutines one runs at
 // a time and a seed gives the same run every time, to the nanosecond.
 //
