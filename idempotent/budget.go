@@ -91,16 +91,13 @@ func firstHalf(ctx context.Context) (context.Context, context.CancelFunc) {
 
 // settling is the context of the writes that settle a record. The function's own may
 // be over by then; the record must be settled all the same, and before the call's time
-// is over. A function that has used all of it, and more, leaves what there is. Outside
-// of Lambda a process outlives its deadline: then the store has its usual time.
+// is over. A function that has used nearly all of it, and more, leaves half of what there
+// is. Outside of Lambda a process outlives its deadline: then the store has its usual time.
 func (b budget) settling(ctx context.Context) (context.Context, context.CancelFunc) {
 	now := wallClock()
 	limit := now.Add(b.storeTimeout)
-	switch {
-	case now.Before(b.settleUntil):
-		limit = earlier(limit, b.settleUntil)
-	case now.Before(b.deadline):
-		limit = earlier(limit, b.deadline)
+	if left := b.deadline.Sub(now); left > 0 {
+		limit = earlier(limit, later(b.settleUntil, now.Add(left/2)))
 	}
 	return context.WithDeadline(context.WithoutCancel(ctx), limit)
 }

@@ -43,6 +43,9 @@ func uncommitted(key string, err error, done Done) error {
 	if refused, ok := errors.AsType[*persistence.RefusedError](err); ok {
 		return refused.Err
 	}
+	if errors.Is(err, persistence.ErrInvalid) {
+		return &StoreError{Op: "complete", Key: key, Err: err, told: Verdict{Done: done, Code: CodeNotStored}}
+	}
 	if fault, ok := errors.AsType[*persistence.Fault](err); ok {
 		failed := &StoreError{Op: "complete", Key: key, Retryable: fault.Retryable, Err: err}
 		failed.told = Verdict{Done: done, Retry: fault.Retryable, Code: CodeNotStored}

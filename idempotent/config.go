@@ -76,15 +76,16 @@ type Config struct {
 	// context ends with the lease that the store has confirmed last, less ClockSkew, so
 	// also where the table can't be reached for that long; a longer Lease is the way out.
 	// Runs shorter than half a lease cost nothing more. Defaults to a minute, or to TTL
-	// where that is shorter; see Renewal for leases that are not renewed.
+	// where that is shorter; see Renewal for leases that are not renewed, as those of calls
+	// with OnlyEnlists, which hold no record.
 	Lease time.Duration
 
 	// Renewal says whether leases are renewed. Defaults to RenewLeases where the store is
 	// a [persistence.Renewer], and to LeaseWholeRuns where it is not.
 	Renewal Renewal
 
-	// MinLease keeps others out for at least so long after a run has started,
-	// also where the context's deadline comes sooner. Defaults to none: after
+	// MinLease keeps others out for at least so long after a run has started that has not
+	// ended, also where the context's deadline comes sooner. Defaults to none: after
 	// its deadline a Lambda run is dead.
 	MinLease time.Duration
 
@@ -132,7 +133,8 @@ type Config struct {
 	Tenants Tenants
 
 	// Observe, if set, is called for every [Event], on the goroutine of the call, or
-	// of the step.
+	// of the step; EventRenewed, and EventStoreFailed of a renewal, come on one of their
+	// own beside it. It must be safe for concurrent use.
 	Observe func(context.Context, Event)
 
 	// OnReplay, if set, is called for every replay and returns what is answered

@@ -62,6 +62,9 @@ type entry struct {
 	// Output of the step, unless it could not be stored.
 	Output  json.RawMessage `json:"output,omitempty"`
 	Omitted bool            `json:"omitted,omitempty"`
+	// Void says that the step has not happened, and that a late try of its writes must
+	// not make it happen: the call goes backward.
+	Void bool `json:"void,omitempty"`
 	// Input is the digest of the step's input, if it has one.
 	Input string `json:"input,omitempty"`
 	// Compensable says that the step has to be undone where the call fails for good.

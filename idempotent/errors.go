@@ -191,7 +191,7 @@ func (e *LeaseLostError) Unwrap() error { return e.Err }
 type StoreError struct {
 	origin
 
-	// Op is what was asked of the store: "acquire", "complete" or "checkpoint".
+	// Op is what was asked of the store: "acquire", "complete", "checkpoint" or "renew".
 	Op  string
 	Key string
 	// Executed tells whether the function ran, and may have had an effect. If so,
@@ -228,7 +228,7 @@ func (e *StoreError) Is(target error) bool { return target == ErrStore }
 func (e *StoreError) Unwrap() error { return e.Err }
 
 // NotStartedError says that there was no time left in which to run, so the
-// function was not started and no lock is held. The cause is the context's error, or
+// function was not started, and its record, if there was one, is given up. The cause is the context's error, or
 // [context.DeadlineExceeded] where the environment was frozen until the lease
 // was over.
 type NotStartedError struct {

@@ -19,6 +19,19 @@ type hiding struct {
 	hidden string
 }
 
+type (
+	secret string
+	left   struct{ ID string }
+	right  struct{ ID string }
+	twins  struct {
+		A string `json:"id"`
+		B string `json:"ID"`
+	}
+	keyed struct{ text string }
+)
+
+func (k keyed) MarshalText() ([]byte, error) { return []byte(k.text), nil }
+
 // pickyResult is an amount that reads back only what it wrote in another form.
 type pickyResult struct{ text string }
 
@@ -62,6 +75,24 @@ func TestAReplayGivesWhatTheFirstCallerGot(t *testing.T) {
 	check("an interface with a struct", true, twiceOf(struct{ V any }{order{"a", 1}}))
 	check("a value that can't be read back", false, twiceOf(pickyResult{"secret"}))
 	check("nothing", true, twiceOf[any](nil))
+	check("an embedded text that is not exported", false, twiceOf(struct {
+		secret
+		N int
+	}{"s", 1}))
+	check("two embedded fields of one name", false, twiceOf(struct {
+		left
+		right
+	}{left{"l"}, right{"r"}}))
+	check("two fields whose names differ in case", true, twiceOf(twins{"a", "b"}))
+	check("a shadowed field", false, twiceOf(struct {
+		ID string
+		left
+	}{"a", left{"b"}}))
+	check("an embedded pointer that is not exported", false, twiceOf(struct{ *left }{&left{"l"}}))
+	check("a key that can't be read back", false, twiceOf(map[keyed]int{{"a"}: 1}))
+	check("no raw message", true, twiceOf[json.RawMessage](nil))
+	check("a raw message in a field", true, twiceOf(struct{ Raw json.RawMessage }{json.RawMessage("{ \"a\" : 1 }")}))
+	check("no list, and an empty one", true, twiceOf(struct{ A, B []int }{B: []int{}}))
 }
 
 func twiceOf[Out any](out Out) func(*idempotent.Guard) (first, second any, err error) {

@@ -146,7 +146,7 @@ func encodeEvent(in any) ([]byte, error) {
 	}
 	payload, err := json.Marshal(in)
 	if err != nil {
-		return nil, fmt.Errorf("the event can't be encoded: %w", err)
+		return nil, &lossError{fmt.Sprintf("the event can't be encoded (%T)", err), err}
 	}
 	return markReplaced(payload), nil
 }

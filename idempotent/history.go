@@ -76,7 +76,8 @@ func readHistory(r persistence.Record, declares func(string) bool) (history, err
 		}
 	}
 	for _, s := range h.steps {
-		if s.phase == begun && s.declines >= s.starts {
+		s.starts = max(s.starts, s.declines) // the start may still arrive, and be late
+		if s.phase == begun && s.declines == s.starts {
 			s.phase = declined
 		}
 	}
@@ -94,7 +95,10 @@ func (h *history) read(step, suffix string, stored []byte) error {
 	kind, n := cutNth(suffix)
 	switch kind {
 	case "":
-		err = decodeEntry(stored, &e)
+		if err = decodeEntry(stored, &e); e.Void {
+			h.of(step).reach(undone, e)
+			break
+		}
 		h.of(step).reach(finished, e)
 		h.last = max(h.last, e.Order)
 	case startedSuffix:

@@ -17,6 +17,7 @@ type hold struct {
 	lease  persistence.Lease // of the record as it was acquired
 	budget budget
 
+	renewing  sync.Mutex // by one at a time: the function may have its call undone meanwhile
 	mu        sync.Mutex
 	confirmed time.Time // the end of the lease that the store has confirmed last
 	lost      error     // the owner has learnt that it was superseded
@@ -85,7 +86,21 @@ func (h *hold) lose(lost error) {
 
 // renews tells whether the run may outlast its lease, and so has to renew it.
 func (h *hold) renews() bool {
-	return h.guard.renewer != nil && (h.budget.deadline.IsZero() || h.end().Before(h.budget.deadline))
+	return h.guard.renewer != nil && h.endsBefore(h.end())
+}
+
+// endsBefore tells whether a lease with that end is over, by the fastest clock, before the
+// function's time is.
+func (h *hold) endsBefore(end time.Time) bool {
+	until := h.budget.runUntil
+	return until.IsZero() || end.Add(-h.guard.config.ClockSkew).Before(until)
+}
+
+// due is when a lease with that end is renewed: when half of it is over, or earlier where the
+// clocks' allowance takes so much of it that there would be little time left for trying.
+func (h *hold) due(end time.Time) time.Time {
+	lease, skew := h.guard.config.Lease, h.guard.config.ClockSkew
+	return earlier(end.Add(-lease/2), end.Add(-skew-(lease-skew)/4))
 }
 
 // extended is the end that the lease would have if it was renewed now; zero where
@@ -139,12 +154,12 @@ func (h *hold) keep(ctx context.Context) (held context.Context, stop func()) {
 }
 
 // renewAll renews the lease each time that half of it is over, until the context ends or
-// the lease reaches past the call's deadline. It returns why the hold is over, if it is:
+// the lease reaches past the function's time. It returns why the hold is over, if it is:
 // the record is somebody else's, or the table could not be reached for as long as the
 // confirmed lease lasted.
 func (h *hold) renewAll(ctx context.Context) error {
-	for end := h.end(); h.budget.deadline.IsZero() || end.Before(h.budget.deadline); end = h.end() {
-		if pauseUntil(ctx, end.Add(-h.guard.config.Lease/2)) != nil {
+	for end := h.end(); h.endsBefore(end); end = h.end() {
+		if pauseUntil(ctx, h.due(end)) != nil {
 			return nil // the function is over
 		}
 		if h.end().After(end) {
@@ -163,13 +178,16 @@ func (h *hold) renew(ctx context.Context, end time.Time) error {
 	over := end.Add(-h.guard.config.ClockSkew)
 	trying, cancel := context.WithDeadline(ctx, over)
 	defer cancel()
+	h.renewing.Lock()
+	defer h.renewing.Unlock()
+	if h.end().After(end) {
+		return nil
+	}
 	for pause := firstPoll; ; pause = min(2*pause, longestPoll) {
 		err := errLeaseOver
 		if now := wallClock(); now.Before(over) {
 			until := h.guard.leaseEnd(now, h.budget)
-			lease := h.lease
-			lease.Until = until
-			if err = h.guard.renewer.Renew(trying, lease); err == nil {
+			if err = h.sendRenewal(trying, until); err == nil {
 				h.confirm(until)
 				h.guard.report(ctx, Event{Kind: EventRenewed, Key: h.lease.Key})
 				return nil
@@ -189,6 +207,15 @@ func (h *hold) renew(ctx context.Context, end time.Time) error {
 		}
 		_ = pauseUntil(trying, wallClock().Add(pause/2+jitter(pause/2)))
 	}
+}
+
+// sendRenewal bounds one renewal: one that hangs must leave time for another.
+func (h *hold) sendRenewal(ctx context.Context, until time.Time) error {
+	ctx, cancel := context.WithTimeout(ctx, h.budget.storeTimeout)
+	defer cancel()
+	lease := h.lease
+	lease.Until = until
+	return h.guard.renewer.Renew(ctx, lease)
 }
 
 // errLeaseOver says that a lease could not be renewed in time.

@@ -30,7 +30,7 @@ type journal struct {
 	underway int            // steps, and undoing them
 	inFlight map[string]int // bytes of entries that are being written, by name
 	closed   bool
-	blocked  *StepError // why a step can't be got past, since another has succeeded
+	blocked  *StepError // why a step can't be got past, until the function comes to another
 	undoing  undoing    // how far that has come in this attempt
 }
 
@@ -111,6 +111,7 @@ func (j *journal) enter(s *step, input string) (*stepState, error) {
 		return nil, ErrStepInput
 	}
 	state.call, state.running = s, true
+	j.blocked = nil // the function goes on
 	j.underway++
 	return state, nil
 }
@@ -243,12 +244,13 @@ func (j *journal) ready(ctx context.Context) error {
 	return nil
 }
 
-// until is when everything must be over.
-func (j *journal) until() time.Time {
+// holding returns a context that ends when everything must be over, and holds the record
+// meanwhile.
+func (j *journal) holding(ctx context.Context) (held context.Context, stop func()) {
 	if j.hold != nil {
-		return j.hold.until()
+		return j.hold.keep(ctx)
 	}
-	return j.limit
+	return context.WithDeadline(ctx, j.limit)
 }
 
 // forward tells whether the call still goes forward.
@@ -280,10 +282,16 @@ func (j *journal) reconcile(ctx context.Context, s *step) (happened bool, err er
 func (j *journal) start(ctx context.Context, state *stepState, started entry) error {
 	if state.starts == state.declines {
 		name := state.name + nth(startedSuffix, state.starts+1)
-		if err := j.keep(ctx, state.name, name, mustEncodeEntry(started), nil); err != nil {
+		err := j.keep(ctx, state.name, name, mustEncodeEntry(started), nil)
+		if err == nil || !answered(err) {
+			state.starts++ // it may be there, though the step does not run
+		}
+		if err != nil {
+			j.mu.Lock()
+			state.phase = declined
+			j.mu.Unlock()
 			return j.unkept(err, nil)
 		}
-		state.starts++
 	}
 	err := j.ready(ctx) // the environment may have been frozen since
 	j.mu.Lock()
@@ -408,6 +416,8 @@ func (j *journal) finish(ctx context.Context, state *stepState, e *ending) error
 	case refused != nil:
 		j.decline(state) // its effect is what was refused
 		return refused.Err
+	case len(e.writes) > 0 && unwritten(err):
+		j.decline(state)
 	case happened && !answered(err) && j.guard.config.OnStoreFault == FailOpen:
 		j.report(ctx, Event{Kind: EventNotStored, Step: state.name, Err: err})
 		j.arrive(state)
@@ -480,7 +490,6 @@ func (j *journal) note(state *stepState, e *ending, err error) (happened bool) {
 	switch {
 	case err == nil:
 		state.phase, state.entry, state.unsent, state.arrived = finished, e.entry, nil, true
-		j.blocked = nil // the function went on
 		return true
 	case state.phase == pending:
 		// Only a write that is refused under the owner's own record tells that the

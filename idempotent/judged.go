@@ -121,8 +121,6 @@ func (e *StepError) verdict() Verdict {
 		} else {
 			v.Code = CodeStuck
 		}
-	case errors.Is(e.Err, ErrStepMisuse), errors.Is(e.Err, persistence.ErrTooLarge):
-		v.Retry = false
 	case known:
 		v.Retry, v.After = cause.verdict().Retry, cause.verdict().After
 	}
@@ -132,7 +130,7 @@ func (e *StepError) verdict() Verdict {
 // needsPerson tells whether a step fails in every attempt, until somebody has found
 // out what happened or has deployed what understands the record.
 func needsPerson(err error) bool {
-	for _, cause := range []error{ErrOutcomeUnknown, ErrUnknownStep, ErrStepInput, ErrNotUndoable, ErrReplay, ErrResultNotStored, persistence.ErrUnreadable} {
+	for _, cause := range []error{ErrOutcomeUnknown, ErrUnknownStep, ErrStepInput, ErrNotUndoable, ErrReplay, ErrResultNotStored, ErrStepMisuse, persistence.ErrTooLarge, persistence.ErrInvalid, persistence.ErrUnreadable} {
 		if errors.Is(err, cause) {
 			return true
 		}
@@ -148,6 +146,9 @@ func (e *PartialSuccessError) verdict() Verdict {
 }
 
 func (e *CompensationError) verdict() Verdict {
+	if e.Unrecorded {
+		return Verdict{Done: DoneMaybe, Code: CodeCompensationFailed}
+	}
 	if needsPerson(e.Compensation) {
 		return Verdict{Done: DoneSomething, Code: CodeStuck}
 	}
@@ -155,5 +156,9 @@ func (e *CompensationError) verdict() Verdict {
 }
 
 func (e *UnfinishedError) verdict() Verdict {
+	p := e.Progress
+	if p.Done+p.Replayed+p.Permanent+p.Failed+p.Held == 0 {
+		return Verdict{Done: DoneNothing, Retry: true, Code: CodeUnfinished}
+	}
 	return Verdict{Done: DoneSomething, Retry: true, Code: CodeUnfinished}
 }

@@ -2,6 +2,7 @@ package idempotent
 
 import (
 	"bytes"
+	"cmp"
 	"encoding"
 	"encoding/json"
 	"errors"
@@ -23,13 +24,12 @@ import (
 type shape struct {
 	// flaw is why no value of the type can be stored and read back; empty if one can.
 	flaw string
-	// dynamic says that values come back with other types than they had: there are
-	// interfaces in it.
+	// plain says that JSON keeps whatever a value has, as long as it is text in UTF-8:
+	// there is nothing to find out.
+	plain bool
+	// dynamic says that values come back in another form than they had: there are
+	// interfaces in it, or raw messages.
 	dynamic bool
-	// hidden says that there are fields that JSON leaves out.
-	hidden bool
-	// custom says that methods of its own turn values into JSON and back.
-	custom bool
 }
 
 var shapes sync.Map // of reflect.Type to shape
@@ -39,19 +39,23 @@ func shapeOf(t reflect.Type) shape {
 	if known, ok := shapes.Load(t); ok {
 		return known.(shape)
 	}
-	var s shape
+	s := shape{plain: true}
 	s.look(t, "", make(map[reflect.Type]bool))
 	shapes.Store(t, s)
 	return s
 }
 
 func (s *shape) look(t reflect.Type, place string, seen map[reflect.Type]bool) {
-	if seen[t] || t == reflect.TypeFor[time.Time]() || t == reflect.TypeFor[json.RawMessage]() || t == reflect.TypeFor[json.Number]() {
+	if seen[t] || t == reflect.TypeFor[time.Time]() || t == reflect.TypeFor[json.Number]() {
 		return
 	}
 	seen[t] = true
-	if t.Kind() != reflect.Interface && marshals(reflect.PointerTo(t)) {
-		s.custom = true
+	switch {
+	case t == reflect.TypeFor[json.RawMessage]():
+		s.dynamic, s.plain = true, false
+		return
+	case t.Kind() != reflect.Interface && marshals(reflect.PointerTo(t)):
+		s.plain = false
 		return
 	}
 	switch t.Kind() {
@@ -61,14 +65,23 @@ func (s *shape) look(t reflect.Type, place string, seen map[reflect.Type]bool) {
 		if t.NumMethod() > 0 {
 			s.fault(place, t)
 		}
-		s.dynamic = true
-	case reflect.Pointer, reflect.Slice, reflect.Array, reflect.Map:
+		s.dynamic, s.plain = true, false
+	case reflect.Map:
+		s.plain = s.plain && !marshals(reflect.PointerTo(t.Key()))
+		s.look(t.Elem(), place, seen)
+	case reflect.Pointer, reflect.Slice, reflect.Array:
 		s.look(t.Elem(), place, seen)
 	case reflect.Struct:
+		names := make(map[string]bool)
 		for i := range t.NumField() {
-			if field := t.Field(i); leftOut(field) {
-				s.hidden = true
-			} else {
+			field := t.Field(i)
+			name, _, _ := strings.Cut(field.Tag.Get("json"), ",")
+			name = strings.ToLower(cmp.Or(name, field.Name))
+			if leftOut(field) || field.Anonymous || names[name] {
+				s.plain = false
+			}
+			names[name] = true
+			if !leftOut(field) {
 				s.look(field.Type, place+"."+field.Name, seen)
 			}
 		}
@@ -82,7 +95,7 @@ func leftOut(field reflect.StructField) bool {
 
 func (s *shape) fault(place string, t reflect.Type) {
 	if s.flaw == "" {
-		s.flaw = strings.TrimPrefix(fmt.Sprintf("%s is a %v", strings.TrimPrefix(place, "."), t), " ")
+		s.flaw = strings.TrimSpace(fmt.Sprintf("%s is a %v", strings.TrimPrefix(place, "."), t))
 	}
 }
 
@@ -129,17 +142,12 @@ func encodeResult[Out any](out *Out) ([]byte, error) {
 	}
 	stored, err := encodeJSON(out)
 	if err != nil {
-		return nil, err
+		return nil, &lossError{fmt.Sprintf("the result can't be encoded (%T)", err), err}
 	}
 	s := shapeOf(reflect.TypeFor[Out]())
 	replaced := bytes.Contains(stored, []byte(`\ufffd`))
-	if !s.dynamic && !s.hidden && !s.custom && !replaced {
+	if s.plain && !replaced {
 		return stored, nil
-	}
-	if s.hidden {
-		if field := hiddenField(reflect.ValueOf(out).Elem()); field != "" {
-			return nil, fmt.Errorf("the result has a value in the field %s, which JSON leaves out", field)
-		}
 	}
 	again := new(Out)
 	if err := decodeResult(stored, again); err != nil {
@@ -150,6 +158,9 @@ func encodeResult[Out any](out *Out) ([]byte, error) {
 		if read, err := encodeJSON(again); err != nil || !bytes.Equal(read, stored) {
 			return nil, errors.New("the result has strings that are not UTF-8")
 		}
+	}
+	if place := lost(reflect.ValueOf(out).Elem(), reflect.ValueOf(again).Elem()); place != "" {
+		return nil, fmt.Errorf("JSON loses a part of the result, in %s", place)
 	}
 	if s.dynamic {
 		*out = *again
@@ -188,41 +199,61 @@ func decodeResult(stored []byte, out any) error {
 	return decoder.Decode(out)
 }
 
-// hiddenField returns the name of a field that is set and that JSON leaves out, of a value
-// that JSON could be made of.
-func hiddenField(v reflect.Value) string {
+// lost says where a value differs from what JSON has made of it; empty if nowhere. What
+// interfaces and raw messages hold is not compared, for the first caller gets that in the
+// other form; nor is what a type's own methods keep.
+func lost(v, again reflect.Value) (place string) {
 	t := v.Type()
-	if t == reflect.TypeFor[time.Time]() || v.Kind() != reflect.Interface && marshals(reflect.PointerTo(t)) {
+	switch {
+	case t == reflect.TypeFor[json.RawMessage](), t == reflect.TypeFor[time.Time](), t.Kind() == reflect.Interface:
+		return ""
+	case marshals(reflect.PointerTo(t)):
 		return ""
 	}
-	switch v.Kind() {
-	case reflect.Pointer, reflect.Interface:
-		if !v.IsNil() {
-			return hiddenField(v.Elem())
+	switch t.Kind() {
+	case reflect.Pointer:
+		if v.IsNil() || again.IsNil() {
+			return unless(v.IsNil() == again.IsNil(), t)
 		}
+		return lost(v.Elem(), again.Elem())
 	case reflect.Slice, reflect.Array:
+		if v.Len() != again.Len() {
+			return t.String()
+		}
 		for i := range v.Len() {
-			if field := hiddenField(v.Index(i)); field != "" {
-				return field
+			if place = lost(v.Index(i), again.Index(i)); place != "" {
+				return place
 			}
 		}
+		return ""
 	case reflect.Map:
 		for entries := v.MapRange(); entries.Next(); {
-			if field := hiddenField(entries.Value()); field != "" {
-				return field
+			other := again.MapIndex(entries.Key())
+			if !other.IsValid() {
+				return t.String()
+			}
+			if place = lost(entries.Value(), other); place != "" {
+				return place
 			}
 		}
+		return unless(v.Len() == again.Len(), t)
 	case reflect.Struct:
 		for i := range v.NumField() {
-			field := t.Field(i)
-			if !leftOut(field) {
-				if found := hiddenField(v.Field(i)); found != "" {
-					return found
-				}
-			} else if !v.Field(i).IsZero() {
-				return field.Name
+			if place = lost(v.Field(i), again.Field(i)); place != "" {
+				return t.Field(i).Name
 			}
 		}
+		return ""
+	case reflect.Chan, reflect.Func, reflect.UnsafePointer:
+		return unless(v.IsZero(), t)
+	default:
+		return unless(v.Equal(again), t)
 	}
-	return ""
+}
+
+func unless(same bool, t reflect.Type) string {
+	if same {
+		return ""
+	}
+	return t.String()
 }

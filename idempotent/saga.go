@@ -39,11 +39,10 @@ func Saga[Out any](ctx context.Context, fn func(context.Context) (Out, error)) (
 	}
 	inner, cancel := context.WithCancel(ctx)
 	defer cancel()
-	before := j.enlisted.Len()
 	out, err := fn(inner)
 	cancel() // its steps are waited for
 	if answer := j.undo(ctx, err, bySaga); answer != nil {
-		j.enlisted.Truncate(before) // what is undone does not commit
+		j.enlisted.Truncate(0) // a call is undone as a whole, and what is undone does not commit
 		return none, answer
 	}
 	return out, err
@@ -133,7 +132,7 @@ func (j *journal) undo(ctx context.Context, err error, by undoer) error {
 		j.undoing.failure = failure
 		return failure
 	}
-	j.undoing.stuck = &CompensationError{Key: j.call.Key, Left: left, Err: failure, Compensation: stopped}
+	j.undoing.stuck = &CompensationError{Key: j.call.Key, Left: left, Unrecorded: j.hold == nil, Err: failure, Compensation: stopped}
 	return j.undoing.stuck
 }
 
@@ -144,8 +143,8 @@ func (j *journal) compensateAll(ctx context.Context, failure []byte) (left []str
 	j.mu.Unlock()
 	defer j.mu.Lock()
 	ctx = j.call.within(context.WithoutCancel(ctx))
-	ctx, cancel := context.WithDeadline(ctx, j.until())
-	defer cancel()
+	ctx, stop := j.holding(ctx)
+	defer stop()
 	if stopped = j.decide(ctx, failure); stopped != nil {
 		return names(j.left()), stopped
 	}
@@ -209,7 +208,7 @@ func (j *journal) shutOut(ctx context.Context) error {
 	steps := j.history.lateComers()
 	j.mu.Unlock()
 	for _, s := range steps {
-		err := j.keep(ctx, s.name, s.name, mustEncodeEntry(entry{Omitted: true}), nil)
+		err := j.keep(ctx, s.name, s.name, mustEncodeEntry(entry{Void: true}), nil)
 		if there := j.settledBefore(s, err); there != nil {
 			if err = j.adopt(ctx, s, *there); err != nil {
 				return err

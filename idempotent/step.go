@@ -137,7 +137,7 @@ func (s *step) digest() (string, error) {
 	}
 	input, err := json.Marshal(map[string]any{"input": s.input}) // an empty input is an input
 	if err != nil {
-		return "", fmt.Errorf("%w: the input can't be encoded: %w", ErrStepMisuse, err)
+		return "", fmt.Errorf("%w: %w", ErrStepMisuse, &lossError{fmt.Sprintf("the input can't be encoded (%T)", err), err})
 	}
 	digest, err := idempotency.WholePayload().Fingerprint(markReplaced(input))
 	if err != nil {

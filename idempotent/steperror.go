@@ -85,7 +85,7 @@ func (e *PartialSuccessError) Unwrap() error { return e.Err }
 
 // CompensationError says that a call has failed for good, and that its steps could
 // not all be undone. The record says so too, and the next arrival of the request goes
-// on undoing them.
+// on undoing them; but where just that could not be recorded, it goes forward again.
 type CompensationError struct {
 	origin
 
@@ -93,6 +93,9 @@ type CompensationError struct {
 	// Left are the steps that are still to be undone, in the order in which that will
 	// happen.
 	Left []string
+	// Unrecorded says that the call ran without a record: nothing goes on undoing it, and
+	// a repetition runs forward.
+	Unrecorded bool
 	// Err is why the call is being undone.
 	Err error
 	// Compensation is why that did not succeed.

@@ -2,6 +2,7 @@ package idempotent
 
 import (
 	"context"
+	"errors"
 	"time"
 
 	"github.com/ikkai-go/idempotency/persistence"
@@ -14,8 +15,7 @@ const longestRun = 15 * time.Minute
 // unprotected runs the function without a record. Its steps run, its writes commit,
 // and a failure for good is undone, but nothing is remembered.
 func (g *Guard) unprotected(ctx context.Context, b budget, key string, why error, run body) error {
-	_, err := g.runUnprotected(ctx, b, key, why, run)
-	return err
+	return g.runUnprotected(ctx, b, key, why, run, new(effect))
 }
 
 // failOpen runs the function without a record, because the store did not answer. The
@@ -23,64 +23,73 @@ func (g *Guard) unprotected(ctx context.Context, b budget, key string, why error
 // all, which must not keep others out, nor let the function run again. So the store is
 // asked to settle it. That may fail as well: nobody but the log has to know, and the
 // lease bounds it.
+//
+// Where the guard declares steps the claim is given up, and not completed: it may have
+// taken a record over whose steps this run knows nothing of.
 func (g *Guard) failOpen(ctx context.Context, b budget, c persistence.Claim, why error, run body) error {
-	settle := func(left effect, err error) {
-		settling, cancel := b.settling(ctx)
-		defer cancel()
-		settling, cancel = context.WithTimeout(settling, giveUpTimeout) // it may be down still
-		defer cancel()
-		lease := c.Fresh().Lease()
-		stored, permanent := recordable(err)
-		switch {
-		case err == nil:
-			_ = g.store.Complete(settling, lease, g.outcome(persistence.StatusCompleted, left, wallClock()))
-		case permanent:
-			_ = g.store.Complete(settling, lease, g.outcome(persistence.StatusFailed, effect{result: stored}, wallClock()))
-		default:
-			_ = g.store.Release(settling, lease)
-		}
-	}
-	left, err := effect{}, error(errUnwound)
-	defer func() { settle(left, err) }() // also after a panic
-	left, err = g.runUnprotected(ctx, b, c.Key, why, run)
+	var left effect
+	err := error(errUnwound)
+	defer func() { g.settleClaim(ctx, b, c, left, err) }() // also after a panic
+	err = g.runUnprotected(ctx, b, c.Key, why, run, &left)
 	return err
 }
 
+// settleClaim settles the record of a claim whose fate is not known, by what its function
+// has left.
+func (g *Guard) settleClaim(ctx context.Context, b budget, c persistence.Claim, left effect, err error) {
+	settling, cancel := b.settling(ctx)
+	defer cancel()
+	settling, cancel = context.WithTimeout(settling, giveUpTimeout) // it may be down still
+	defer cancel()
+	lease, status := c.Fresh().Lease(), persistence.StatusCompleted
+	stored, permanent := recordable(err)
+	switch {
+	case len(g.config.Steps) > 0, err != nil && !permanent && !left.done:
+		_ = g.store.Release(settling, lease)
+		return
+	case permanent:
+		left, status = effect{result: stored}, persistence.StatusFailed
+	case err != nil: // what came after the function must not make it run again
+		left.omit = err
+	}
+	outcome := g.outcome(status, left, wallClock())
+	if errors.Is(g.store.Complete(settling, lease, outcome), persistence.ErrTooLarge) {
+		outcome.ResultOmitted = true
+		_ = g.store.Complete(settling, lease, outcome)
+	}
+}
+
 // runUnprotected runs the function, waits for its steps, and settles what it leaves.
-func (g *Guard) runUnprotected(ctx context.Context, b budget, key string, why error, run body) (left effect, err error) {
-	if ofBatch(ctx) != nil { // which has to be answered in time also where nothing is recorded
-		if err := b.late(ctx, key); err != nil {
-			return effect{}, err
-		}
+func (g *Guard) runUnprotected(ctx context.Context, b budget, key string, why error, run body, left *effect) error {
+	if err := b.late(ctx, key); err != nil {
+		return err
 	}
 	g.report(ctx, Event{Kind: EventUnprotected, Key: key, Err: why})
 	c := g.newCalling(key, 0, g.unrecordedJournal(key, b))
 	c.Unrecorded = true
-	enlisted, left, err := g.runWithout(ctx, b, c, run)
+	enlisted, err := g.runWithout(ctx, b, c, run, left)
 	if err == nil && !c.journal.backward() {
 		err = g.commitUnprotected(c.within(ctx), b, key, enlisted.Close())
 	}
-	return left, c.journal.settle(ctx, err)
+	return c.journal.settle(ctx, err)
 }
 
-func (g *Guard) runWithout(ctx context.Context, b budget, c *calling, run body) (*persistence.Enlistment, effect, error) {
+func (g *Guard) runWithout(ctx context.Context, b budget, c *calling, run body, left *effect) (*persistence.Enlistment, error) {
 	defer c.journal.close()
-	inner, cancel := c.within(ctx), context.CancelFunc(func() {})
-	if b.runUntil.IsZero() {
-		inner, cancel = context.WithCancel(inner)
-	} else {
-		inner, cancel = context.WithDeadline(inner, b.runUntil)
-	}
+	inner, cancel := context.WithCancel(c.within(ctx))
 	defer cancel()
+	if !b.runUntil.IsZero() {
+		inner, cancel = context.WithDeadline(inner, b.runUntil)
+		defer cancel()
+	}
 	inner, enlisted := g.enlisting(inner)
 	if c.journal != nil {
 		c.journal.enlisted = enlisted
 	}
 	defer enlisted.Close()
-	var left effect
-	err := run(inner, &left)
+	err := run(inner, left)
 	ofFunction(err, c.Key)
-	return enlisted, left, err
+	return enlisted, err
 }
 
 func (g *Guard) commitUnprotected(ctx context.Context, b budget, key string, writes []persistence.Write) error {

@@ -77,9 +77,9 @@ func jitter(limit time.Duration) time.Duration {
 }
 
 // retryAfter suggests when a duplicate that does not wait should come back: after as
-// long again as the run's lease has lasted by now, if it was given as the claim's would
-// be. So a run that takes long is asked for less and less often, and one that has died
-// when its lease is over, which may come earlier than anything else.
+// long again as the run's lease has lasted by now, since it was given or renewed, if it
+// was given as the claim's would be; and not later than when it is over. So a run that has
+// died is asked for less and less often until then.
 func retryAfter(c persistence.Claim, r persistence.Record) time.Duration {
 	if r.LeaseUntil.IsZero() {
 		return askAgain

@@ -1,0 +1,380 @@
+package idempotent_test
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/ikkai-go/idempotency/idempotent"
+	"github.com/ikkai-go/idempotency/persistence"
+)
+
+// odd is a store whose answers can be replaced.
+type odd struct {
+	persistence.Front
+	acquire        func(context.Context, persistence.Claim) (persistence.Record, error)
+	complete       func(context.Context, persistence.Lease, persistence.Outcome) error
+	checkpoint     func(context.Context, persistence.Lease, string, []byte) error
+	checkpointWith func(context.Context, persistence.Lease, string, []byte, []persistence.Write) error
+	renew          func(context.Context, persistence.Lease) error
+}
+
+func (s *odd) Acquire(ctx context.Context, c persistence.Claim) (persistence.Record, error) {
+	if s.acquire != nil {
+		return s.acquire(ctx, c)
+	}
+	return s.Front.Acquire(ctx, c)
+}
+
+func (s *odd) Complete(ctx context.Context, l persistence.Lease, o persistence.Outcome) error {
+	if s.complete != nil {
+		return s.complete(ctx, l, o)
+	}
+	return s.Front.Complete(ctx, l, o)
+}
+
+func (s *odd) Checkpoint(ctx context.Context, l persistence.Lease, step string, output []byte) error {
+	if s.checkpoint != nil {
+		return s.checkpoint(ctx, l, step, output)
+	}
+	return s.Front.Checkpoint(ctx, l, step, output)
+}
+
+func (s *odd) CheckpointWith(ctx context.Context, l persistence.Lease, step string, output []byte, w []persistence.Write) error {
+	if s.checkpointWith != nil {
+		return s.checkpointWith(ctx, l, step, output, w)
+	}
+	return s.Front.CheckpointWith(ctx, l, step, output, w)
+}
+
+func (s *odd) Renew(ctx context.Context, l persistence.Lease) error {
+	if s.renew != nil {
+		return s.renew(ctx, l)
+	}
+	return s.Front.Renew(ctx, l)
+}
+
+// appliedUnheard is an acquire that is applied, and whose reply is lost.
+func (s *odd) appliedUnheard(ctx context.Context, c persistence.Claim) (persistence.Record, error) {
+	if _, err := s.Front.Acquire(ctx, c); err != nil {
+		return persistence.Record{}, err
+	}
+	return persistence.Record{}, &persistence.Fault{Op: "acquire", Retryable: true, Err: errBroken}
+}
+
+func pause(ctx context.Context, d time.Duration) error {
+	select {
+	case <-ctx.Done():
+		return ctx.Err()
+	case <-time.After(d):
+		return nil
+	}
+}
+
+func one(context.Context) (int, error) { return 1, nil }
+
+// Undoing has the time of the call, and not of one lease, in both forms of a saga.
+func TestUndoingOutlastsALease(t *testing.T) {
+	for name, saga := range map[string]bool{"a saga": true, "the call": false} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				guard := newTestGuard(t, persistence.NewMemory(), idempotent.Config{Steps: []string{"charge"}})
+				run := func(ctx context.Context) (int, error) {
+					spec := idempotent.StepSpec[int]{Name: "charge", Compensate: func(ctx context.Context, _ int) error { return pause(ctx, 5*time.Minute) }}
+					if _, err := idempotent.StepAs(ctx, spec, one); err != nil {
+						return 0, err
+					}
+					return 0, idempotent.Permanent(errors.New("declined"))
+				}
+				_, err := idempotent.Do(within(t, 15*time.Minute), guard, "k", func(ctx context.Context) (int, error) {
+					if saga {
+						return idempotent.Saga(ctx, run)
+					}
+					return run(ctx)
+				})
+				if errors.Is(err, idempotent.ErrCompensation) || !errors.Is(err, idempotent.ErrPermanent) {
+					t.Error(err)
+				}
+			})
+		})
+	}
+}
+
+// A lease is renewed in time however much of it the clocks' allowance takes, and whatever
+// one renewal does.
+func TestShortLeasesAreRenewedInTime(t *testing.T) {
+	for name, config := range map[string]idempotent.Config{
+		"2 s":                    {Lease: 2 * time.Second},
+		"as short as its record": {TTL: 2 * time.Second},
+		"half of it allowance":   {Lease: 10 * time.Second, ClockSkew: 5 * time.Second},
+		"most of it allowance":   {Lease: 10 * time.Second, ClockSkew: 9 * time.Second},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				guard := newTestGuard(t, persistence.NewMemory(), config)
+				if _, err := idempotent.Do(within(t, time.Minute), guard, "k", func(ctx context.Context) (int, error) { return 1, pause(ctx, 40*time.Second) }); err != nil {
+					t.Error(err)
+				}
+			})
+		})
+	}
+}
+
+func TestARenewalThatHangsIsSentAgain(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store, renewals := &odd{Front: persistence.NewFront(persistence.NewMemory())}, 0
+		store.renew = func(ctx context.Context, l persistence.Lease) error {
+			if renewals++; renewals == 1 {
+				<-ctx.Done()
+				return &persistence.Fault{Op: "renew", Retryable: true, Err: ctx.Err()}
+			}
+			return store.Front.Renew(ctx, l)
+		}
+		guard := newTestGuard(t, store, idempotent.Config{})
+		if _, err := idempotent.Do(within(t, 15*time.Minute), guard, "k", func(ctx context.Context) (int, error) { return 1, pause(ctx, 5*time.Minute) }); err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+// The function's context never outlives its lease by the fastest clock, also where the
+// allowance for clocks is larger than the reserve.
+func TestTheContextEndsBeforeTheLeaseByAnyClock(t *testing.T) {
+	for lease := 2 * time.Second; lease <= 6*time.Second; lease += 500 * time.Millisecond {
+		synctest.Test(t, func(t *testing.T) {
+			memory := persistence.NewMemory()
+			guard := newTestGuard(t, memory, idempotent.Config{Lease: lease})
+			_, _ = idempotent.Do(within(t, 4500*time.Millisecond), guard, "k", func(ctx context.Context) (int, error) {
+				<-ctx.Done()
+				if until := memory.Records()[0].LeaseUntil; time.Now().After(until.Add(-time.Second)) {
+					t.Errorf("lease of %v: the context has ended %v before the lease", lease, time.Until(until))
+				}
+				return 0, ctx.Err()
+			})
+		})
+	}
+}
+
+// Whenever the function ends, settling has its time: ending a little earlier does not lose
+// what ending later would have kept.
+func TestSettlingHasTimeWheneverTheFunctionEnds(t *testing.T) {
+	for end := 9000 * time.Millisecond; end <= 9900*time.Millisecond; end += 10 * time.Millisecond {
+		synctest.Test(t, func(t *testing.T) {
+			store := &odd{Front: persistence.NewFront(persistence.NewMemory())}
+			store.complete = func(ctx context.Context, l persistence.Lease, o persistence.Outcome) error {
+				if err := pause(ctx, 40*time.Millisecond); err != nil {
+					return &persistence.Fault{Op: "complete", Retryable: true, Err: err}
+				}
+				return store.Front.Complete(ctx, l, o)
+			}
+			guard := newTestGuard(t, store, idempotent.Config{})
+			if _, err := idempotent.Do(within(t, 10*time.Second), guard, "k", func(context.Context) (int, error) {
+				time.Sleep(end)
+				return 1, nil
+			}); err != nil {
+				t.Errorf("ended after %v: %v", end, err)
+			}
+		})
+	}
+}
+
+// A run without a record settles nothing that it knows nothing of: the steps of an attempt
+// before, which its own claim has taken over, stay to be undone.
+func TestAnUnprotectedRunLeavesAnEarlierAttemptsSteps(t *testing.T) {
+	store := &odd{Front: persistence.NewFront(persistence.NewMemory())}
+	guard := newTestGuard(t, store, idempotent.Config{Steps: []string{"reserve"}, OnStoreFault: idempotent.FailOpen})
+	undone, soldOut := 0, false
+	run := func() error {
+		_, err := idempotent.Do(within(t, time.Minute), guard, "k", func(ctx context.Context) (int, error) {
+			spec := idempotent.StepSpec[int]{Name: "reserve", Compensate: func(context.Context, int) error { undone++; return nil }}
+			if _, err := idempotent.StepAs(ctx, spec, one); err != nil {
+				return 0, err
+			}
+			if soldOut {
+				return 0, idempotent.Permanent(errors.New("sold out"))
+			}
+			return 0, errBroken
+		})
+		return err
+	}
+	_ = run() // PARTIAL_SUCCESS
+	soldOut, store.acquire = true, store.appliedUnheard
+	_ = run() // undoes its own, of which nothing is recorded
+	store.acquire, undone = nil, 0
+	if err := run(); !errors.Is(err, idempotent.ErrPermanent) || undone != 1 {
+		t.Errorf("undone %d times: %v", undone, err)
+	}
+}
+
+// What an unprotected run leaves is settled, however its result is.
+func TestAnUnprotectedRunIsSettledWhateverItsResult(t *testing.T) {
+	for name, test := range map[string]struct {
+		run      func(context.Context) (any, error)
+		tooLarge bool
+	}{
+		"too large":                    {func(context.Context) (any, error) { return "large", nil }, true},
+		"one whose encoding panics":    {func(context.Context) (any, error) { return exploding{}, nil }, false},
+		"one that can't be encoded":    {func(context.Context) (any, error) { return pickyResult{}, nil }, false},
+		"a failure for good":           {func(context.Context) (any, error) { return nil, idempotent.Permanent(errBroken) }, false},
+		"one that is as it ever could": {func(context.Context) (any, error) { return "paid", nil }, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			store := &odd{Front: persistence.NewFront(persistence.NewMemory())}
+			guard := newTestGuard(t, store, idempotent.Config{OnStoreFault: idempotent.FailOpen})
+			store.acquire = store.appliedUnheard
+			store.complete = func(ctx context.Context, l persistence.Lease, o persistence.Outcome) error {
+				if test.tooLarge && !o.ResultOmitted {
+					return persistence.ErrTooLarge
+				}
+				return store.Front.Complete(ctx, l, o)
+			}
+			runs := 0
+			call := func() {
+				defer func() { _ = recover() }()
+				_, _ = idempotent.Do(within(t, time.Minute), guard, "k", func(ctx context.Context) (any, error) {
+					runs++
+					return test.run(ctx)
+				})
+			}
+			call()
+			store.acquire = nil
+			if call(); runs != 1 {
+				t.Errorf("ran %d times", runs)
+			}
+		})
+	}
+}
+
+type exploding struct{}
+
+func (exploding) MarshalJSON() ([]byte, error) { panic(errBroken) }
+
+// An at-most-once step that is known not to have happened may run again, in whichever way
+// that is known.
+func TestAStepThatCannotHaveHappenedMayRunAgain(t *testing.T) {
+	unwritten := &persistence.Fault{Op: "checkpoint", Retryable: true, Unwritten: true, Err: errBroken}
+	for name, spoil := range map[string]func(*odd){
+		"its writes were not carried out": func(s *odd) {
+			s.checkpointWith = func(context.Context, persistence.Lease, string, []byte, []persistence.Write) error {
+				return unwritten
+			}
+		},
+		"its start was recorded, and nobody heard": func(s *odd) {
+			s.checkpoint = func(ctx context.Context, l persistence.Lease, step string, output []byte) error {
+				if err := s.Front.Checkpoint(ctx, l, step, output); err != nil || step != "take:started" {
+					return err
+				}
+				return &persistence.Fault{Op: "checkpoint", Retryable: true, Err: errBroken}
+			}
+		},
+		"its start was not recorded": func(s *odd) {
+			s.checkpoint = func(ctx context.Context, l persistence.Lease, step string, output []byte) error {
+				if step == "take:started" {
+					return &persistence.Fault{Op: "checkpoint", Retryable: true, Err: errBroken}
+				}
+				return s.Front.Checkpoint(ctx, l, step, output)
+			}
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := newShop(t, 5)
+			store := &odd{Front: persistence.NewFront(s.store)}
+			guard := newTestGuard(t, store, idempotent.Config{Steps: []string{"take"}})
+			call := func() error {
+				_, err := idempotent.Do(within(t, time.Minute), guard, "k", func(ctx context.Context) (int, error) {
+					return idempotent.StepAs(ctx, idempotent.StepSpec[int]{Name: "take", AtMostOnce: true}, func(ctx context.Context) (int, error) {
+						return 1, take(ctx, 1, errOutOfStock)
+					})
+				})
+				return err
+			}
+			spoil(store)
+			for range 2 {
+				if err := call(); errors.Is(err, idempotent.ErrOutcomeUnknown) {
+					t.Fatal(err)
+				}
+			}
+			store.checkpoint, store.checkpointWith = nil, nil
+			if err := call(); err != nil || s.left() != 4 { // once, in whichever try
+				t.Errorf("%d left: %v", s.left(), err)
+			}
+		})
+	}
+}
+
+// A request is stuck where no arrival gets further, and only there.
+func TestStuckIsWhatNoArrivalGetsPast(t *testing.T) {
+	t.Run("a step that the function does without", func(t *testing.T) {
+		guard := newTestGuard(t, persistence.NewMemory(), idempotent.Config{Steps: []string{"reserve", "mail", "charge"}})
+		for try := range 3 {
+			_, err := idempotent.Do(t.Context(), guard, "k", func(ctx context.Context) (int, error) {
+				if _, err := idempotent.Step(ctx, "reserve", one); err != nil {
+					return 0, err
+				}
+				_, _ = idempotent.StepAs(ctx, idempotent.StepSpec[int]{Name: "mail", AtMostOnce: true}, func(context.Context) (int, error) { return 0, errBroken })
+				return idempotent.Step(ctx, "charge", func(context.Context) (int, error) {
+					if try < 2 {
+						return 0, errors.New("reset")
+					}
+					return 2, nil
+				})
+			})
+			if v := idempotent.VerdictOf(err); try < 2 && (v.Code != idempotent.CodePartialSuccess || !v.Retry) || try == 2 && err != nil {
+				t.Errorf("%+v: %v", v, err)
+			}
+		}
+	})
+	t.Run("a step that the code can't have", func(t *testing.T) {
+		var seen eventLog
+		guard := newTestGuard(t, persistence.NewMemory(), idempotent.Config{Steps: []string{"reserve"}, Observe: seen.observe})
+		for range 2 {
+			_, err := idempotent.Do(t.Context(), guard, "k", func(ctx context.Context) (int, error) {
+				if _, err := idempotent.Step(ctx, "reserve", one); err != nil {
+					return 0, err
+				}
+				return idempotent.Step(ctx, "charge", one)
+			})
+			if v := idempotent.VerdictOf(err); v.Code != idempotent.CodeStuck || v.Retry || v.Done != idempotent.DoneSomething {
+				t.Errorf("%+v: %v", v, err)
+			}
+		}
+	})
+}
+
+// A saga without a record does not say that there is one.
+func TestNothingGoesOnUndoingWithoutARecord(t *testing.T) {
+	store := &odd{Front: persistence.NewFront(persistence.NewMemory())}
+	store.acquire = func(context.Context, persistence.Claim) (persistence.Record, error) {
+		return persistence.Record{}, errDown
+	}
+	guard := newTestGuard(t, store, idempotent.Config{Steps: []string{"charge"}, OnStoreFault: idempotent.FailOpen})
+	_, err := idempotent.Do(t.Context(), guard, "k", func(ctx context.Context) (int, error) {
+		spec := idempotent.StepSpec[int]{Name: "charge", Compensate: func(context.Context, int) error { return errBroken }}
+		if _, err := idempotent.StepAs(ctx, spec, one); err != nil {
+			return 0, err
+		}
+		return 0, idempotent.Permanent(errors.New("sold out"))
+	})
+	if v := idempotent.VerdictOf(err); v.Retry || v.Done != idempotent.DoneMaybe || v.Code != idempotent.CodeCompensationFailed {
+		t.Errorf("%+v: %v", v, err)
+	}
+}
+
+// When to start binds runs without a record as well.
+func TestARunWithoutARecordIsNotStartedTooLate(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store := &odd{Front: persistence.NewFront(persistence.NewMemory())}
+		store.acquire = func(ctx context.Context, _ persistence.Claim) (persistence.Record, error) {
+			<-ctx.Done()
+			return persistence.Record{}, errDown
+		}
+		guard := newTestGuard(t, store, idempotent.Config{OnStoreFault: idempotent.FailOpen})
+		ctx := idempotent.StartBy(within(t, time.Minute), time.Now().Add(time.Second))
+		_, err := idempotent.Do(ctx, guard, "k", func(context.Context) (int, error) { t.Error("started"); return 0, nil })
+		if !errors.Is(err, idempotent.ErrNotStarted) {
+			t.Error(err)
+		}
+	})
+}
