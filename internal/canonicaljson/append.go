@@ -242,7 +242,6 @@ func (w *writer) appendObject(dst []byte) ([]byte, error) {
 			}
 			inOrder = inOrder && order < 0
 		}
-		m.folded = foldedDigest(m.name(text))
 		cased = cased || HasCase(m.name(text))
 		at := len(w.members)
 		w.addMember(m)

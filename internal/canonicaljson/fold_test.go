@@ -8,7 +8,9 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 	"unicode"
+	"unicode/utf8"
 
 	"github.com/ikkai-go/idempotency/internal/canonicaljson"
 )
@@ -90,5 +92,45 @@ func TestTwinsAreRefusedAtAnySize(t *testing.T) {
 	}
 	if refused < 500 || refused > 2_500 {
 		t.Errorf("%d of 3000 objects had twins", refused)
+	}
+}
+
+// Names that have most of their text in common, each letter in a case of its own, take
+// about as long to tell apart as to read. Nobody knows the digests beforehand.
+func TestTwinsAreLookedForInLinearTime(t *testing.T) {
+	r := rand.New(rand.NewPCG(3, 3))
+	for what, letters := range map[string]string{"one byte and three": "kK\u212A", "two bytes": "Σσς"} {
+		alphabet := []rune(letters)
+		object := []byte{'{'}
+		for i := range 2_000 {
+			if i > 0 {
+				object = append(object, ',')
+			}
+			object = append(object, '"')
+			for range 1_000 {
+				object = utf8.AppendRune(object, alphabet[r.IntN(len(alphabet))])
+			}
+			object = fmt.Appendf(object, "%06d\":1", i)
+		}
+		object = append(object, '}')
+		quickest := func(form func(dst, raw []byte) ([]byte, error)) time.Duration {
+			least := time.Hour // of a few, since others use the processor too
+			for range 3 {
+				began := time.Now()
+				if _, err := form(nil, object); err != nil {
+					t.Fatal(err)
+				}
+				least = min(least, time.Since(began))
+			}
+			return least
+		}
+		took := quickest(canonicaljson.Append)
+		once := quickest(func(dst, raw []byte) ([]byte, error) {
+			canonicaljson.AppendFolded(nil, raw)
+			return canonicaljson.AppendWithTwins(dst, raw)
+		})
+		if took > 5*once {
+			t.Errorf("%s: %v; to write it and to fold its text once takes %v", what, took, once)
+		}
 	}
 }

@@ -2,15 +2,16 @@ package canonicaljson
 
 import (
 	"bytes"
+	"cmp"
+	"hash/maphash"
 	"slices"
-	"unicode/utf8"
 )
 
 // member is where one object member stands in the output: "name":value. It is kept
 // small: an object of six megabytes has a million of them.
 type member struct {
 	start, nameEnd, end uint32
-	folded              uint32 // a digest of the name without its case
+	folded              uint32 // a digest of the name without its case, see haveTwins
 }
 
 // name returns the name of a member in canonical text, with its quotes.
@@ -64,58 +65,53 @@ func hexDigit(c byte) byte {
 	return c - '0'
 }
 
-// foldedDigest digests a name so that names which differ only in case have one digest.
-// The text of a canonical string will do for the name: no escape in it has another case.
-func foldedDigest(name []byte) (digest uint32) {
-	for i := 0; i < len(name); {
-		c, width := rune(lower(name[i])), 1
-		if c >= utf8.RuneSelf {
-			c, width = utf8.DecodeRune(name[i:])
-			c = leastFolded(c)
-		}
-		digest = digest*31 + uint32(c)
-		i += width
-	}
-	return digest
-}
-
 // fewMembers is up to how many members it is cheaper to compare each with each.
 const fewMembers = 40
 
 // haveTwins tells whether two of the members have names that differ only in case.
-// There are no two of one name.
+// There are no two of one name. Names are folded once and compared by a digest: many
+// may have most of their text in common.
 func (w *writer) haveTwins(text []byte, members []member) bool {
-	if len(members) > fewMembers {
-		w.folded = append(w.folded[:0], members...)
-		slices.SortFunc(w.folded, func(a, b member) int { return compareFolded(a.name(text), b.name(text)) })
-		for i, m := range w.folded[1:] {
-			if bytes.EqualFold(w.folded[i].name(text), m.name(text)) {
+	for i, m := range members {
+		members[i].folded = w.foldedDigest(m.name(text))
+	}
+	if len(members) <= fewMembers {
+		for i, m := range members {
+			if isTwin(text, m, members[:i]) {
 				return true
 			}
 		}
 		return false
 	}
-	for i, m := range members {
-		for _, other := range members[:i] {
-			if m.folded == other.folded && bytes.EqualFold(m.name(text), other.name(text)) {
-				return true
-			}
+	w.folded = append(w.folded[:0], members...)
+	slices.SortFunc(w.folded, func(a, b member) int { return cmp.Compare(a.folded, b.folded) })
+	first := 0 // of those with the digest of member i
+	for i, m := range w.folded {
+		if m.folded != w.folded[first].folded {
+			first = i
+		}
+		if isTwin(text, m, w.folded[first:i]) {
+			return true
 		}
 	}
 	return false
 }
 
-// compareFolded orders names so that those which differ only in case are equal.
-func compareFolded(a, b []byte) int {
-	for len(a) > 0 && len(b) > 0 {
-		x, widthX := utf8.DecodeRune(a)
-		y, widthY := utf8.DecodeRune(b)
-		if x != y {
-			if x, y = leastFolded(x), leastFolded(y); x != y {
-				return int(x) - int(y)
-			}
+func isTwin(text []byte, m member, others []member) bool {
+	for _, other := range others {
+		if m.folded == other.folded && bytes.EqualFold(m.name(text), other.name(text)) {
+			return true
 		}
-		a, b = a[widthX:], b[widthY:]
 	}
-	return len(a) - len(b)
+	return false
+}
+
+// seed makes the digests of this process: nobody can choose names that share one.
+var seed = maphash.MakeSeed()
+
+// foldedDigest digests a name so that names which differ only in case have one digest.
+// The text of a canonical string will do for the name: no escape in it has another case.
+func (w *writer) foldedDigest(name []byte) uint32 {
+	w.scratch = AppendFolded(slices.Grow(w.scratch[:0], len(name)), name) // never longer
+	return uint32(maphash.Bytes(seed, w.scratch))
 }
