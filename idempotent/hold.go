@@ -178,11 +178,11 @@ func (h *hold) renew(ctx context.Context, end time.Time) error {
 	over := end.Add(-h.guard.config.ClockSkew)
 	trying, cancel := context.WithDeadline(ctx, over)
 	defer cancel()
-	h.renewing.Lock()
-	defer h.renewing.Unlock()
-	if h.end().After(end) {
-		return nil
+	if !h.renewing.TryLock() {
+		_ = pauseUntil(ctx, wallClock().Add(firstPoll))
+		return nil // somebody else is at it
 	}
+	defer h.renewing.Unlock()
 	for pause := firstPoll; ; pause = min(2*pause, longestPoll) {
 		err := errLeaseOver
 		if now := wallClock(); now.Before(over) {

@@ -40,6 +40,16 @@ func TestTheWritesOfAnUndoneSagaAreDropped(t *testing.T) {
 			}
 			return "", err
 		}, 9},
+		"a saga, and another that is undone": {func(ctx context.Context) (string, error) {
+			if _, err := idempotent.Saga(ctx, func(ctx context.Context) (string, error) { return "", take(ctx, 3, errOutOfStock) }); err != nil {
+				return "", err
+			}
+			_, err := idempotent.Saga(ctx, func(context.Context) (string, error) { return "", declined })
+			if errors.Is(err, idempotent.ErrPermanent) {
+				return "declined", nil
+			}
+			return "", err
+		}, 10},
 		"the call": {func(ctx context.Context) (string, error) {
 			return "", errors.Join(take(ctx, 3, errOutOfStock), declined)
 		}, 10},

@@ -41,8 +41,8 @@ var ruleMutants = []mutant{
 	{
 		name:   "a claim that an unprotected run has left stays",
 		file:   "idempotent/unprotected.go",
-		old:    "	defer func() { settle(left, err) }() // also after a panic\n",
-		new:    "	_, _ = settle, left\n",
+		old:    "	defer func() { g.settleClaim(ctx, b, c, left, err) }() // also after a panic\n",
+		new:    "",
 		caught: []test{{"internal/entrysuite", "TestEveryEntryPointKeepsEveryRule"}},
 	},
 	{
@@ -55,8 +55,8 @@ var ruleMutants = []mutant{
 	{
 		name:   "settling goes on past the deadline",
 		file:   "idempotent/budget.go",
-		old:    "		limit = earlier(limit, b.settleUntil)\n	case now.Before(b.deadline):",
-		new:    "		limit = now.Add(b.storeTimeout)\n	case now.Before(b.deadline):",
+		old:    "		limit = earlier(limit, later(b.settleUntil, now.Add(left/2)))\n",
+		new:    "		limit = now.Add(b.storeTimeout)\n",
 		caught: []test{{"internal/entrysuite", "TestEveryEntryPointKeepsEveryRule"}},
 	},
 	{
@@ -83,8 +83,8 @@ var ruleMutants = []mutant{
 	{
 		name:   "a lease is extended before the store has confirmed it",
 		file:   "idempotent/hold.go",
-		old:    "			if err = h.guard.renewer.Renew(trying, lease); err == nil {\n				h.confirm(until)\n",
-		new:    "			h.confirm(until)\n			if err = h.guard.renewer.Renew(trying, lease); err == nil {\n",
+		old:    "			if err = h.sendRenewal(trying, until); err == nil {\n				h.confirm(until)\n",
+		new:    "			h.confirm(until)\n			if err = h.sendRenewal(trying, until); err == nil {\n",
 		caught: []test{{"idempotent", "TestTheContextEndsWithTheConfirmedLease"}, {"internal/explore", "TestEveryInterleavingKeepsThePromises"}},
 	},
 	{
@@ -195,8 +195,8 @@ var ruleMutants = []mutant{
 	{
 		name:   "writes of an undone saga are committed",
 		file:   "idempotent/saga.go",
-		old:    "		j.enlisted.Truncate(before) // what is undone does not commit\n",
-		new:    "		_ = before\n",
+		old:    "		j.enlisted.Truncate(0) // a call is undone as a whole, and what is undone does not commit\n",
+		new:    "",
 		caught: []test{{"idempotent", "TestTheWritesOfAnUndoneSagaAreDropped"}},
 	},
 	{
