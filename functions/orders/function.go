@@ -23,7 +23,8 @@ const operation = "order"
 // dead-letter queue, and then, sent to the queue again, 4 days there.
 const remembered = 30 * 24 * time.Hour
 
-// atOnce is how many orders of a batch run at the same time.
+// atOnce is how many orders of a batch run at the same time. template.yaml says how
+// many batches do.
 const atOnce = 5
 
 // settings are the function's environment variables.
@@ -55,11 +56,10 @@ func newFunction(client *dynamodb.Client, s settings) (function, error) {
 		Operation:   operation,
 		Key:         idempotency.MustJMESPath("order_id"),
 		Fingerprint: idempotency.MustJMESPath("[customer, items]"),
-		TTL:         remembered,
 	})
 	if err != nil {
 		return nil, err
 	}
 	h := &handler{orders: orders, warehouse: warehouse}
-	return eventguard.SQS(guard, eventguard.Config{Concurrency: atOnce}, h.place)
+	return eventguard.SQS(guard, eventguard.Config{Concurrency: atOnce, Retention: remembered}, h.place)
 }

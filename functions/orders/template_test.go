@@ -8,7 +8,38 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/ikkai-go/idempotency/internal/lambdatest"
+	"github.com/ikkai-go/idempotency/persistence/dynamostore/dynamotest"
 )
+
+func TestMain(m *testing.M) { lambdatest.Main(m, main) }
+
+func TestTheAlarmsKnowWhatTheFunctionPrints(t *testing.T) {
+	counted := []string{lambdatest.Faults, lambdatest.Events}
+	order := [][]byte{message(t, first, `{"order_id":"ord-1","customer":"cus_8812","items":[{"sku":"cup-white","quantity":1}]}`)}
+	for name, story := range map[string]lambdatest.LogStory{
+		"the records are out of reach":  {Events: order, Before: lambdatest.StoreDown(1), Counted: counted},
+		"the outcome can't be recorded": {Events: order, Before: lambdatest.StoreDown(2), Counted: counted},
+		"another run has taken the record": {Events: order, Counted: counted, Before: func(t *testing.T, db *dynamotest.DB, _ int) {
+			t.Helper()
+			lambdatest.StolenBy(t, db, ordersTable)
+		}},
+		"messages as they come": {Events: [][]byte{
+			event(t, "sqs-orders"), event(t, "sqs-orders-redelivery"), event(t, "sqs-orders-resent"), event(t, "sqs-orders-mixed"),
+		}, Answers: []string{`:[]`, `:[]`, `:[]`, invalid}},
+		"the warehouse is sold out": {Events: order, Variables: map[string]string{"SIMULATED_WAREHOUSE": "refuse"}, Answers: []string{first}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			variables := map[string]string{"ORDERS_TABLE": ordersTable}
+			for variable, value := range story.Variables {
+				variables[variable] = value
+			}
+			story.Variables = variables
+			story.Run(t, newDatabase(t), "OrdersFunction", timeout)
+		})
+	}
+}
 
 // What the guard relies on and only the template can give.
 func TestTheTemplateSetsTheQueueUpForTheFunction(t *testing.T) {
@@ -44,7 +75,7 @@ func TestTheTemplateSetsTheQueueUpForTheFunction(t *testing.T) {
 	if len(retentions) != 2 || comeBack >= remembered {
 		t.Errorf("messages may come back for %v (%v), and orders are remembered for %v", comeBack, retentions, remembered)
 	}
-	for _, setting := range []string{"FunctionResponseTypes: [ReportBatchItemFailures]", "maxReceiveCount: 5", "deadLetterTargetArn: !GetAtt OrdersDeadLetterQueue.Arn"} {
+	for _, setting := range []string{"FunctionResponseTypes: [ReportBatchItemFailures]", "maxReceiveCount: 5", "MaximumConcurrency: 10", "deadLetterTargetArn: !GetAtt OrdersDeadLetterQueue.Arn"} {
 		if !strings.Contains(template, setting) {
 			t.Errorf("template.yaml lacks %s", setting)
 		}

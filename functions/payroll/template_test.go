@@ -6,7 +6,36 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/ikkai-go/idempotency/internal/lambdatest"
+	"github.com/ikkai-go/idempotency/persistence/dynamostore/dynamotest"
 )
+
+func TestMain(m *testing.M) { lambdatest.Main(m, main) }
+
+func TestTheAlarmsKnowWhatTheFunctionPrints(t *testing.T) {
+	counted := []string{lambdatest.Faults, lambdatest.Events}
+	for name, story := range map[string]lambdatest.LogStory{
+		"the records are out of reach":  {Before: lambdatest.StoreDown(1), Counted: counted},
+		"the outcome can't be recorded": {Before: lambdatest.StoreDown(2), Counted: counted},
+		"another run has taken the record": {Counted: counted, Before: func(t *testing.T, db *dynamotest.DB, _ int) {
+			t.Helper()
+			lambdatest.StolenBy(t, db, payrollTable)
+		}},
+		"everybody is paid":   {Answers: []string{`"paid":1,`}},
+		"the bank refuses":    {Variables: map[string]string{"SIMULATED_BANK": "refuse"}, Answers: []string{"UnfinishedError"}},
+		"the bank fails once": {Variables: map[string]string{"SIMULATED_BANK": "flaky"}, Answers: []string{"UnfinishedError"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			variables := map[string]string{"PAYROLL_TABLE": payrollTable}
+			for variable, value := range story.Variables {
+				variables[variable] = value
+			}
+			story.Variables, story.Events = variables, [][]byte{november}
+			story.Run(t, newDatabase(t, 1), "PayrollFunction", timeout)
+		})
+	}
+}
 
 // What the payroll relies on and only the template can give.
 func TestTheTemplateStartsThePayrollAgain(t *testing.T) {
