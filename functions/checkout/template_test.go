@@ -33,12 +33,7 @@ func TestTheAlarmsKnowWhatTheFunctionPrints(t *testing.T) {
 		"requests as they come": {Events: append(twice, event(t, "httpapi-checkout-sold-out"), event(t, "httpapi-checkout-invalid")), Answers: []string{`:201`, `:201`, `:409`, `:422`}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			variables := map[string]string{"SALES_TABLE": salesTable}
-			for variable, value := range story.Variables {
-				variables[variable] = value
-			}
-			story.Variables = variables
-			story.Run(t, newDatabase(t), "CheckoutFunction", timeout)
+			story.Run(t, newDatabase(t), "CheckoutFunction", timeout, map[string]string{"SALES_TABLE": salesTable})
 		})
 	}
 }

@@ -31,12 +31,7 @@ func TestTheAlarmsKnowWhatTheFunctionPrints(t *testing.T) {
 		"the warehouse is sold out": {Events: order, Variables: map[string]string{"SIMULATED_WAREHOUSE": "refuse"}, Answers: []string{first}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			variables := map[string]string{"ORDERS_TABLE": ordersTable}
-			for variable, value := range story.Variables {
-				variables[variable] = value
-			}
-			story.Variables = variables
-			story.Run(t, newDatabase(t), "OrdersFunction", timeout)
+			story.Run(t, newDatabase(t), "OrdersFunction", timeout, map[string]string{"ORDERS_TABLE": ordersTable})
 		})
 	}
 }

@@ -29,12 +29,7 @@ func TestTheAlarmsKnowWhatTheFunctionPrints(t *testing.T) {
 		"the provider has failed": {Events: append(paid, paid...), Variables: map[string]string{"SIMULATED_PROVIDER": "flaky"}, Answers: []string{`connection reset`, `:201`}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			variables := map[string]string{"PAYMENTS_TABLE": paymentsTable, "KEY_SCOPE": "jwt"}
-			for variable, value := range story.Variables {
-				variables[variable] = value
-			}
-			story.Variables = variables
-			story.Run(t, newDatabase(t), "PaymentFunction", timeout)
+			story.Run(t, newDatabase(t), "PaymentFunction", timeout, map[string]string{"PAYMENTS_TABLE": paymentsTable, "KEY_SCOPE": "jwt"})
 		})
 	}
 }

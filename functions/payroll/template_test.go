@@ -27,12 +27,8 @@ func TestTheAlarmsKnowWhatTheFunctionPrints(t *testing.T) {
 		"the bank fails once": {Variables: map[string]string{"SIMULATED_BANK": "flaky"}, Answers: []string{"UnfinishedError"}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			variables := map[string]string{"PAYROLL_TABLE": payrollTable}
-			for variable, value := range story.Variables {
-				variables[variable] = value
-			}
-			story.Variables, story.Events = variables, [][]byte{november}
-			story.Run(t, newDatabase(t, 1), "PayrollFunction", timeout)
+			story.Events = [][]byte{november}
+			story.Run(t, newDatabase(t, 1), "PayrollFunction", timeout, map[string]string{"PAYROLL_TABLE": payrollTable})
 		})
 	}
 }

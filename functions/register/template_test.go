@@ -25,8 +25,7 @@ func TestTheAlarmsKnowWhatTheFunctionPrints(t *testing.T) {
 		}, Answers: []string{`:201`, `:201`, `:409`, `:400`}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			story.Variables = map[string]string{"USERS_TABLE": usersTable}
-			story.Run(t, newDatabase(t), "RegisterFunction", timeout)
+			story.Run(t, newDatabase(t), "RegisterFunction", timeout, map[string]string{"USERS_TABLE": usersTable})
 		})
 	}
 }

@@ -25,7 +25,7 @@ const (
 // LogStory is what happens to a process of a function, and which metric filters count
 // what it prints then.
 type LogStory struct {
-	Variables map[string]string // of the process, besides the usual ones
+	Variables map[string]string // of the process, besides those that all stories have
 	// Before, if set, is called before each event.
 	Before func(t *testing.T, db *dynamotest.DB, event int)
 	Events [][]byte
@@ -45,13 +45,13 @@ func Template(t *testing.T) *samtemplate.Template {
 	return template
 }
 
-// Run lets the story happen to the function with that logical ID, and holds template.yaml
-// to it: the lines that the process prints are counted as said, and it may do with records
+// Run lets the story happen to the function with that logical ID and these variables, and
+// holds template.yaml to it: the lines that the process prints are counted as said, and it may do with records
 // what it has done.
-func (s LogStory) Run(t *testing.T, db *dynamotest.DB, function string, timeout time.Duration) {
+func (s LogStory) Run(t *testing.T, db *dynamotest.DB, function string, timeout time.Duration, variables map[string]string) {
 	t.Helper()
 	template := Template(t)
-	process := StartProcess(t, db, timeout, s.Variables)
+	process := StartProcess(t, db, timeout, variables, s.Variables)
 	for n, event := range s.Events {
 		if s.Before != nil {
 			s.Before(t, db, n)

@@ -48,7 +48,7 @@ type Process struct {
 // StartProcess starts a process of the function whose package is tested, with the
 // database and the log as in template.yaml, and with these variables. It ends with the
 // test.
-func StartProcess(t *testing.T, db *dynamotest.DB, timeout time.Duration, variables map[string]string) *Process {
+func StartProcess(t *testing.T, db *dynamotest.DB, timeout time.Duration, variables ...map[string]string) *Process {
 	t.Helper()
 	endpoint, err := db.Serve()
 	if err != nil {
@@ -73,8 +73,10 @@ func StartProcess(t *testing.T, db *dynamotest.DB, timeout time.Duration, variab
 		"AWS_REGION=" + dynamotest.Region, "AWS_ACCESS_KEY_ID=local", "AWS_SECRET_ACCESS_KEY=local",
 		"IDEMPOTENCY_TABLE=" + IdempotencyTable,
 	}
-	for variable, value := range variables {
-		p.command.Env = append(p.command.Env, variable+"="+value)
+	for _, more := range variables {
+		for variable, value := range more {
+			p.command.Env = append(p.command.Env, variable+"="+value)
+		}
 	}
 	if err := p.command.Start(); err != nil {
 		t.Fatal(err)
