@@ -105,7 +105,8 @@ func (r *batchRun) pass(ctx context.Context, items []int) {
 	for next, running := 0, 0; ; running-- {
 		for running < r.concurrency && next < len(items) && r.mayStart(ctx) {
 			a := &itemCall{item: items[next]}
-			underWay.Go(func() { r.start(StartBy(ctx, r.timing.lastStart()), a, settled) })
+			starting := StartBy(ctx, r.timing.lastStart()) // here: the timing is not the item's to read
+			underWay.Go(func() { r.start(starting, a, settled) })
 			next++
 			running++
 		}
