@@ -11,6 +11,7 @@ import (
 	"strings"
 	"sync"
 	"sync/atomic"
+	"syscall"
 	"testing"
 	"time"
 
@@ -61,21 +62,27 @@ func brittle(t *testing.T) (url string, posts *atomic.Int64) {
 // is sent is what Tries counts.
 func TestWhatTriesCountsIsWhatIsSent(t *testing.T) {
 	for name, c := range map[string]struct {
-		tries int
-		body  func() io.Reader
-		kept  int // connections that are kept and break
-		want  []int64
+		tries  int
+		body   func() io.Reader
+		header []string // the caller's own
+		kept   int      // connections that are kept and break
+		want   []int64
 	}{
 		"one try":                              {tries: 1, kept: 1, body: func() io.Reader { return strings.NewReader("{}") }, want: []int64{1}},
 		"one try, a reader":                    {tries: 1, kept: 1, body: func() io.Reader { return io.MultiReader(strings.NewReader("{}")) }, want: []int64{1}},
 		"three tries":                          {tries: 3, kept: 1, body: func() io.Reader { return strings.NewReader("{}") }, want: []int64{3}},
 		"three tries, many broken connections": {tries: 3, kept: 5, body: func() io.Reader { return strings.NewReader("{}") }, want: []int64{3}},
 		"by default":                           {kept: 5, body: func() io.Reader { return strings.NewReader("{}") }, want: []int64{5}},
-		// For these net/http needs nothing from anybody: see Config.Tries.
-		"one try without a body":      {tries: 1, kept: 1, body: func() io.Reader { return http.NoBody }, want: []int64{1, 2}},
-		"three tries without a body":  {tries: 3, kept: 1, body: func() io.Reader { return http.NoBody }, want: []int64{3, 4}},
-		"by default, without a body":  {kept: 1, body: func() io.Reader { return http.NoBody }, want: []int64{5, 6}},
-		"on connections that are new": {tries: 2, body: func() io.Reader { return http.NoBody }, want: []int64{2}},
+		"one try without a body":               {tries: 1, kept: 6, body: func() io.Reader { return http.NoBody }, want: []int64{1}},
+		"three tries without a body":           {tries: 3, kept: 6, body: func() io.Reader { return http.NoBody }, want: []int64{3}},
+		"by default, without a body":           {kept: 6, body: func() io.Reader { return http.NoBody }, want: []int64{5}},
+		"nothing in the reader":                {tries: 2, kept: 6, body: func() io.Reader { return io.MultiReader() }, want: []int64{2}},
+		"a caller's bare key":                  {tries: 2, kept: 6, header: []string{"abc"}, body: func() io.Reader { return strings.NewReader("{}") }, want: []int64{2}},
+		"a caller's key with blanks":           {tries: 2, kept: 6, header: []string{` "abc" `}, body: func() io.Reader { return strings.NewReader("{}") }, want: []int64{2}},
+		"a caller's key without a body":        {tries: 2, kept: 6, header: []string{"abc"}, body: func() io.Reader { return http.NoBody }, want: []int64{2}},
+		"idempotent without a key":             {tries: 2, kept: 6, header: []string{}, body: func() io.Reader { return strings.NewReader("{}") }, want: []int64{2}},
+		"idempotent without a key or a body":   {tries: 2, kept: 6, header: []string{}, body: func() io.Reader { return http.NoBody }, want: []int64{2}},
+		"on connections that are new":          {tries: 2, body: func() io.Reader { return http.NoBody }, want: []int64{2}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			url, posts := brittle(t)
@@ -91,8 +98,11 @@ func TestWhatTriesCountsIsWhatIsSent(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if resp, err := transport.RoundTrip(r); err == nil {
-				t.Errorf("got %v", resp)
+			if c.header != nil {
+				r.Header["Idempotency-Key"] = c.header
+			}
+			if resp, err := transport.RoundTrip(r); !isOfTheConnection(err) {
+				t.Errorf("got %v, %v, and not how the connection has ended", resp, err)
 			}
 			if sent := posts.Load(); !slices.Contains(c.want, sent) {
 				t.Errorf("sent %d times, want one of %v; told %v", sent, c.want, told)
@@ -102,6 +112,11 @@ func TestWhatTriesCountsIsWhatIsSent(t *testing.T) {
 			}
 		})
 	}
+}
+
+// isOfTheConnection tells whether an error says how the server has broken a connection.
+func isOfTheConnection(err error) bool {
+	return errors.Is(err, io.EOF) || errors.Is(err, syscall.ECONNRESET) || err != nil && strings.Contains(err.Error(), "server closed idle connection")
 }
 
 // keep leaves so many idle connections to a server.

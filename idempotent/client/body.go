@@ -22,11 +22,16 @@ func asItIs(r *http.Request) body {
 	return body{next: r.Body, again: r.GetBody, length: r.ContentLength}
 }
 
+// nothing is no content.
+func nothing() body {
+	return body{next: http.NoBody, again: func() (io.ReadCloser, error) { return http.NoBody, nil }}
+}
+
 // repeatable is the content of a request that may have to be sent again.
 func repeatable(r *http.Request, limit int64) (body, error) {
 	switch {
 	case r.Body == nil || r.Body == http.NoBody:
-		return body{next: r.Body, again: func() (io.ReadCloser, error) { return http.NoBody, nil }}, nil
+		return nothing(), nil
 	case r.GetBody != nil || r.ContentLength > limit:
 		return asItIs(r), nil
 	}
@@ -53,6 +58,9 @@ func buffered(r *http.Request, limit int64) (body, error) {
 		return b, nil
 	}
 	b.close()
+	if len(content) == 0 && b.length <= 0 && r.Trailer == nil {
+		return nothing(), nil // said by its length: what has none, and is empty, looks like content that was lost
+	}
 	b.again = func() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(content)), nil }
 	b.next, _ = b.again()
 	if b.length <= 0 && r.Trailer == nil { // trailers come only after content of unknown length

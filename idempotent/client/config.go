@@ -36,10 +36,12 @@ type Config struct {
 
 	// Tries is how often a request is sent at most, whatever it is answered with. What
 	// the transport beneath sends again by itself counts too: [http.Transport] does so
-	// where a kept connection breaks, and has no body for it once Tries is reached; only
-	// of a request without a body, and of one without a key, such as a GET, it may send
-	// one more. Defaults to 5, not counting the answers that say when to come back:
-	// these go by time, see Patience.
+	// where a kept connection breaks, as often as Tries allows. Two requests it sends again
+	// on each kept connection that breaks, however many there are: a GET, HEAD, OPTIONS or
+	// TRACE without a key, which is then not counted; and one with a key and without a body
+	// where Transport is not the [http.Transport] itself but something around it, which is
+	// counted and not stopped. Defaults to 5, not counting the answers that say when to
+	// come back: these go by time, see Patience.
 	Tries int
 
 	// Patience is for how long a request is sent again, from its first try on, while the

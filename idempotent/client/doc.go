@@ -85,7 +85,9 @@
 // A request whose body comes with GetBody, as that of [http.NewRequest] does for
 // bytes and strings, is sent again from there. Any other body is read into memory
 // first, if it is not larger than [Config.MaxBody]; a larger one is streamed and
-// sent once, with its key, so that the caller may repeat it. Requests that are sent
+// sent once, with its key, so that the caller may repeat it. Content that turns out to be
+// empty is sent as none, with its length of 0; not so where Tries is 1, for which nothing is
+// read ahead. Requests that are sent
 // while they are written, in answer to what the server says meanwhile, need another
 // transport. Responses that are not returned are read to their end, up to 64 KiB and for
 // up to 50 milliseconds, and closed.

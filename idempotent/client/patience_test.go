@@ -171,6 +171,8 @@ func TestTheVerdictOfTheServerIsBelieved(t *testing.T) {
 		sent              int
 	}{
 		"not for repeating": {"application/problem+json", `{"code":"store_failed","done":"nothing","retry":false}`, 1},
+		"with a parameter":  {"application/problem+json; charset=utf-8", `{"code":"store_failed","done":"nothing","retry":false}`, 1},
+		"in capitals":       {"Application/Problem+JSON", `{"code":"store_failed","done":"nothing","retry":false}`, 1},
 		"to be repeated":    {"application/problem+json", `{"code":"store_failed","done":"nothing","retry":true}`, 5},
 		"no verdict":        {"application/problem+json", `{"title":"down","retry":false}`, 5},
 		"another's words":   {"application/problem+json", `{"code":7,"done":"nothing","retry":false}`, 5},
@@ -188,6 +190,46 @@ func TestTheVerdictOfTheServerIsBelieved(t *testing.T) {
 				if body, err := io.ReadAll(resp.Body); string(body) != c.body || err != nil {
 					t.Errorf("the body is %.100q, %v", body, err)
 				}
+			})
+		})
+	}
+}
+
+// A problem document that does not come to its end holds nobody up: not beyond a second, the
+// patience or the context. Who gets the response reads all that there is of it.
+func TestAProblemThatStallsIsNotWaitedFor(t *testing.T) {
+	for name, c := range map[string]struct {
+		config  client.Config
+		timeout time.Duration
+		atMost  time.Duration
+	}{
+		"two tries":       {client.Config{Tries: 2}, time.Hour, 3 * time.Second},
+		"little patience": {client.Config{Tries: 2, Patience: 10 * time.Millisecond}, time.Hour, time.Second},
+		"little time":     {client.Config{}, 10 * time.Millisecond, 20 * time.Millisecond},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				began := time.Now()
+				ctx, cancel := context.WithTimeout(t.Context(), c.timeout)
+				defer cancel()
+				var writer *io.PipeWriter
+				c.config.Transport = roundTrip(func(r *http.Request) (*http.Response, error) {
+					var body *io.PipeReader
+					body, writer = io.Pipe()
+					return &http.Response{StatusCode: 503, Header: http.Header{"Content-Type": {"application/problem+json"}}, Body: body}, r.Body.Close()
+				})
+				resp, err := newTransport(t, c.config).RoundTrip(newRequest(ctx, http.MethodPost, "{}"))
+				if err != nil || time.Since(began) > c.atMost {
+					t.Fatalf("got %v, %v after %v", resp, err, time.Since(began))
+				}
+				go func() {
+					_, _ = io.WriteString(writer, `{"code":`)
+					writer.Close()
+				}()
+				if body, err := io.ReadAll(resp.Body); string(body) != `{"code":` || err != nil {
+					t.Errorf("the body is %q, %v", body, err)
+				}
+				resp.Body.Close()
 			})
 		})
 	}

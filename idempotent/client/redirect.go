@@ -26,7 +26,7 @@ func (c *Config) beforeRedirect(r *http.Request) transit {
 }
 
 // sameServer tells whether a key for one address may be sent to another: to the same
-// host and port, or by TLS to the same host. [http.Client] takes a caller's headers,
+// host and port, or from there to TLS on the same port, or from port 80 to 443. [http.Client] takes a caller's headers,
 // and the context, to any other.
 func sameServer(from, to *url.URL) bool {
 	switch {
@@ -34,10 +34,12 @@ func sameServer(from, to *url.URL) bool {
 		return true
 	case !strings.EqualFold(from.Hostname(), to.Hostname()):
 		return false
-	case from.Scheme == "http" && to.Scheme == "https":
+	case from.Scheme == "http" && to.Scheme == "https" && portOf(from) == "80" && portOf(to) == "443":
 		return true
+	case from.Scheme == "https" && to.Scheme != "https":
+		return false
 	default:
-		return from.Scheme == to.Scheme && portOf(from) == portOf(to)
+		return portOf(from) == portOf(to)
 	}
 }
 

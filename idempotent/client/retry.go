@@ -5,7 +5,6 @@ import (
 	"cmp"
 	"context"
 	"crypto/tls"
-	"encoding/json"
 	"errors"
 	"io"
 	"math"
@@ -36,7 +35,7 @@ func (c *Config) left(so course) int {
 // before it. It enters the try into the course of the request: how often that was sent,
 // and that it was answered.
 func (c *Config) pause(ctx context.Context, so *course, sent int, resp *http.Response, err error) (time.Duration, bool) {
-	again, after, told := c.judge(resp, err)
+	again, after, told := c.judge(ctx, resp, err)
 	so.sent += sent
 	so.rounds++
 	if !told {
@@ -57,7 +56,7 @@ func (c *Config) pause(ctx context.Context, so *course, sent int, resp *http.Res
 
 // judge tells whether an outcome may be another one with the next try; how long the server
 // asks to wait before that; and whether it, or the caller, has told to try again at all.
-func (c *Config) judge(resp *http.Response, err error) (again bool, after time.Duration, told bool) {
+func (c *Config) judge(ctx context.Context, resp *http.Response, err error) (again bool, after time.Duration, told bool) {
 	if resp != nil {
 		after, told = retryAfter(resp.Header)
 	}
@@ -69,7 +68,7 @@ func (c *Config) judge(resp *http.Response, err error) (again bool, after time.D
 	case err != nil:
 		return passing(err), 0, false
 	default:
-		return unsettled(resp, told) && !isFinal(resp), after, told
+		return unsettled(resp, told) && !c.isFinal(ctx, resp), after, told
 	}
 }
 
@@ -95,24 +94,6 @@ func peek(resp *http.Response, look func()) {
 		resp.Body = closedOnce{io.MultiReader(read, body), body.Close}
 	}
 }
-
-// isFinal tells whether a response says itself that another try is of no use: a problem
-// document with the verdict of package httpguard.
-func isFinal(resp *http.Response) bool {
-	if resp.Header.Get("Content-Type") != "application/problem+json" {
-		return false
-	}
-	var problem struct {
-		Code  string `json:"code"`
-		Done  string `json:"done"`
-		Retry *bool  `json:"retry"`
-	}
-	var err error
-	peek(resp, func() { err = json.NewDecoder(io.LimitReader(resp.Body, longestProblem)).Decode(&problem) })
-	return err == nil && problem.Code != "" && problem.Done != "" && problem.Retry != nil && !*problem.Retry
-}
-
-const longestProblem = 16 << 10
 
 // unsettled tells whether a response speaks for the moment only.
 func unsettled(resp *http.Response, told bool) bool {

@@ -248,6 +248,9 @@ func TestAKeyDoesNotFollowARedirectToAnotherServer(t *testing.T) {
 		"a GET further on elsewhere": {to: []string{"https://shop.example/1", "https://shop.example/2"}, status: 303, sent: []string{"https://shop.example/1", "https://shop.example/2"}},
 		"elsewhere by way of itself": {to: []string{"https://bank.example/2", "https://evil.example/"}, status: 307, sent: []string{"https://bank.example/2"}, keys: 1, fails: true},
 		"the same port, spelt out":   {to: []string{"https://BANK.example:443/2"}, status: 307, sent: []string{"https://BANK.example:443/2"}, keys: 1},
+		"to TLS on another port":     {from: "http://bank.example/payments", to: []string{"https://bank.example:8443/"}, status: 307, fails: true},
+		"to TLS from another port":   {from: "http://bank.example:8080/payments", to: []string{bank}, status: 307, fails: true},
+		"to TLS on the same port":    {from: "http://bank.example:8443/payments", to: []string{"https://bank.example:8443/payments"}, status: 307, sent: []string{"https://bank.example:8443/payments"}, keys: 1},
 		"to TLS":                     {from: "http://bank.example/payments", to: []string{bank}, status: 308, sent: []string{bank}, keys: 1},
 	} {
 		for how, given := range map[string]func(*http.Request) *http.Request{

@@ -104,16 +104,17 @@ func (t *Transport) prepare(r *http.Request) (_ logical, err error) {
 // sent it.
 func (t *Transport) send(r logical, so course) (*http.Response, int, error) {
 	ctx, sent := r.Context(), new(atomic.Int64)
-	if r.key != "" {
-		ctx = counting(ctx, t.config.Header, t.config.Form.write(r.key), sent)
+	if values, ok := fieldValues(r.Header, t.config.Header); ok {
+		ctx = counting(ctx, t.config.Header, values, sent)
 	}
 	try := r.WithContext(ctx)
 	try.Header = r.Header.Clone()
 	try.Body, try.ContentLength = r.body.next, r.body.length
 	try.GetBody = t.config.bounded(r, so, sent)
-	resp, err := t.config.Transport.RoundTrip(try)
+	beneath := t.config.unrepeated(try)
+	resp, err := t.config.Transport.RoundTrip(beneath)
 	if resp != nil {
-		stamp(resp, try)
+		stamp(resp, try, beneath)
 	}
 	return resp, max(1, int(sent.Load())), err
 }
