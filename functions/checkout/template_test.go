@@ -14,7 +14,7 @@ func TestMain(m *testing.M) { lambdatest.Main(m, main) }
 func TestTheAlarmsKnowWhatTheFunctionPrints(t *testing.T) {
 	counted := []string{lambdatest.Faults, lambdatest.Events}
 	once := [][]byte{event(t, "httpapi-checkout")}
-	twice := append(once, event(t, "httpapi-checkout-retry"))
+	twice := [][]byte{event(t, "httpapi-checkout"), event(t, "httpapi-checkout-retry")}
 	for name, story := range map[string]lambdatest.LogStory{
 		"the records are out of reach": {Events: once, Before: lambdatest.StoreDown(1), Counted: counted},
 		"a step can't be recorded":     {Events: once, Before: lambdatest.StoreDown(2), Counted: counted},

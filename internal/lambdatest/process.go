@@ -63,7 +63,7 @@ func StartProcess(t *testing.T, db *dynamotest.DB, timeout time.Duration, variab
 	runtime.HandleFunc("POST /2018-06-01/runtime/invocation/{id}/response", p.take)
 	runtime.HandleFunc("POST /2018-06-01/runtime/invocation/{id}/error", p.take)
 	lambda := httptest.NewServer(runtime)
-	p.command = exec.CommandContext(t.Context(), os.Args[0])
+	p.command = exec.CommandContext(t.Context(), os.Args[0]) //nolint:gosec // the test itself
 	p.command.Stdout, p.command.Stderr = &p.printed, &p.printed
 	p.command.Env = []string{
 		asFunction + "=on",
