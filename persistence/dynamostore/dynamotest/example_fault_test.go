@@ -52,6 +52,23 @@ func ExampleDB_Inject() {
 	// b ok
 }
 
+// One request of a context suffers, whatever else is under way.
+func ExampleWithEffects() {
+	db := newPayments()
+	client := db.Client(once)
+	put := func(ctx context.Context) error {
+		_, err := client.PutItem(ctx, &dynamodb.PutItemInput{TableName: aws.String("payments"), Item: map[string]types.AttributeValue{
+			"id": &types.AttributeValueMemberS{Value: "a"},
+		}})
+		return err
+	}
+	fmt.Println(outcome(put(dynamotest.WithEffects(context.Background(), dynamotest.LoseReply()))))
+	fmt.Println(outcome(put(context.Background())))
+	// Output:
+	// broken connection
+	// ok
+}
+
 // A third of all requests are lost, the same ones in each run.
 func ExampleFault() {
 	db := newPayments()

@@ -1,6 +1,7 @@
 package dynamotest
 
 import (
+	"context"
 	"fmt"
 	"math/rand/v2"
 	"slices"
@@ -90,6 +91,14 @@ func (db *DB) Unmet() []Fault {
 	}
 	return unmet
 }
+
+// WithEffects returns a context whose requests suffer these effects, after those of the plan: for who sits between a
+// client and the database, and has one request in hand. It works in-process only.
+func WithEffects(ctx context.Context, effects ...Effect) context.Context {
+	return context.WithValue(ctx, effectsKey{}, effects)
+}
+
+type effectsKey struct{}
 
 // matching counts the request for every rule it fits and gives the effects of those whose turn it is. A rule that has done
 // all it was to do is dropped.

@@ -557,3 +557,25 @@ func TestADroppedReplyClosesTheConnectionOverHTTP(t *testing.T) {
 		t.Errorf("log: %+v", requests)
 	}
 }
+
+// Whoever sits between a client and the database has one request in hand.
+func TestEffectsOfAContextTouchItsRequestsOnly(t *testing.T) {
+	db := New(t)
+	db.MustCreateTable("payments", "id")
+	client := db.Client(func(o *dynamodb.Options) { o.Retryer = aws.NopRetryer{} })
+	put := func(ctx context.Context, id string) error {
+		_, err := client.PutItem(ctx, &dynamodb.PutItemInput{TableName: aws.String("payments"), Item: map[string]types.AttributeValue{"id": &types.AttributeValueMemberS{Value: id}}})
+		return err
+	}
+	lossy := WithEffects(t.Context(), LoseReply())
+	if err := put(lossy, "a"); err == nil {
+		t.Error("the request with an effect has an answer")
+	}
+	if err := put(t.Context(), "b"); err != nil {
+		t.Errorf("the request without one: %v", err)
+	}
+	requests := db.Requests()
+	if len(requests[0].Faults) != 1 || !requests[0].Applied || len(requests[1].Faults) != 0 || len(db.Items("payments")) != 2 {
+		t.Errorf("the requests were %+v", requests)
+	}
+}

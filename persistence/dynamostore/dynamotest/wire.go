@@ -120,7 +120,8 @@ type exchange struct {
 
 // exchange carries one request out: faults before, the request itself, faults after.
 func (db *DB) exchange(ctx context.Context, target string, body []byte) *exchange {
-	x := db.arrive(target, body)
+	own, _ := ctx.Value(effectsKey{}).([]Effect)
+	x := db.arrive(target, body, own)
 	defer x.leave()
 	for _, effect := range x.effects {
 		if effect.before != nil && !x.settled {
@@ -141,8 +142,8 @@ func (db *DB) exchange(ctx context.Context, target string, body []byte) *exchang
 	return x
 }
 
-// arrive decodes and logs the request and finds the faults that touch it.
-func (db *DB) arrive(target string, body []byte) *exchange {
+// arrive decodes and logs the request and finds the faults that touch it, besides its own.
+func (db *DB) arrive(target string, body []byte, own []Effect) *exchange {
 	operation, in, err := decode(target, body)
 	x := &exchange{db: db, input: in}
 	if err != nil {
@@ -156,7 +157,7 @@ func (db *DB) arrive(target string, body []byte) *exchange {
 		x.logged.Keys = db.keysNamed(in)
 	}
 	db.log.add(x.logged)
-	x.effects = db.matching(x.logged)
+	x.effects = append(db.matching(x.logged), own...)
 	for _, effect := range x.effects {
 		x.logged.Faults = append(x.logged.Faults, effect.name)
 	}
