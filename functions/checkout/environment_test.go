@@ -32,7 +32,7 @@ func newDatabase(t *testing.T) *dynamotest.DB {
 }
 
 // shelve puts goods into stock, in place of those that are there.
-func shelve(t *testing.T, db *dynamotest.DB, sku string, quantity, price int64) {
+func shelve(t testing.TB, db *dynamotest.DB, sku string, quantity, price int64) {
 	t.Helper()
 	version, err := stockOf(db, sku).Number("version")
 	if err != nil {

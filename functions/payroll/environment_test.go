@@ -30,7 +30,7 @@ func newDatabase(t *testing.T, employees int) *dynamotest.DB {
 }
 
 // employ puts an employee into the table, in place of the one that is there.
-func employ(t *testing.T, db *dynamotest.DB, id string, salary int64) {
+func employ(t testing.TB, db *dynamotest.DB, id string, salary int64) {
 	t.Helper()
 	err := db.Seed(payrollTable, ledger.Row{
 		"pk":     ledger.Text("employee#" + id),
