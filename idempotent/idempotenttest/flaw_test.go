@@ -42,6 +42,19 @@ func TestEachFlawIsCaughtAndNamed(t *testing.T) {
 				}
 			}), "replay", noExcess, "was called without a record",
 		},
+		"an effect before the guard, under a key": {
+			selling(idempotent.Config{}, func(s *shop) any {
+				guarded := idempotent.Func(s.guard, func(ctx context.Context, o order) (receipt, error) {
+					return receipt{Order: o.ID}, s.write(ctx, idempotent.DownstreamKey(ctx), o)
+				})
+				return func(ctx context.Context, o order) (receipt, error) {
+					if _, err := s.charge(ctx, o.ID, o); err != nil {
+						return receipt{}, err
+					}
+					return guarded(ctx, o)
+				}
+			}), "outage", noDenial, "before the guard",
+		},
 		"a swallowed InProgressError": {
 			selling(idempotent.Config{}, func(s *shop) any {
 				guarded := idempotent.Func(s.guard, func(ctx context.Context, o order) (receipt, error) { return sound(ctx, s, o) })

@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"os"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -173,4 +175,26 @@ func TestARequestIsNewWhenItsRecordHasExpired(t *testing.T) {
 			t.Errorf("there are %d charges", charges)
 		}
 	})
+}
+
+// forgetful hands no key on.
+type forgetful struct{ provider }
+
+func (f forgetful) Do(ctx context.Context, _, what string) (string, error) {
+	return f.provider.Do(ctx, "", what)
+}
+
+// The guide shows what a function looks like that is wrong.
+func TestTheStoryInTheGuideIsTrue(t *testing.T) {
+	guide, err := os.ReadFile("../../docs/testing.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	f := payments()
+	f.New = func(e *idempotenttest.Environment) (any, error) {
+		return newFunction(e.Client(), forgetful{e.Service("charge")})
+	}
+	if story := idempotenttest.FirstStory(t, f); !strings.Contains(string(guide), strings.TrimSpace(story)) {
+		t.Errorf("docs/testing.md does not have this story:\n%s", story)
+	}
 }
