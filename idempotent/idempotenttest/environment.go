@@ -129,16 +129,19 @@ func (i *Invocation) hasAcquired() bool {
 	return i.acquired
 }
 
-// end answers, unless there is an answer.
-func (i *Invocation) end(a Answer) bool {
+// end answers, unless there is an answer. What is told of it is told before anybody hears
+// it.
+func (i *Invocation) end(a Answer, tell func()) {
 	i.mu.Lock()
-	defer i.mu.Unlock()
-	if i.ended {
-		return false
+	late := i.ended
+	i.ended = true
+	i.mu.Unlock()
+	if late {
+		return
 	}
-	i.ended, i.answer = true, a
+	i.answer = a
+	tell()
 	close(i.done)
-	return true
 }
 
 // Invoke sends an event and waits for the answer, as Lambda does: until the time-out,
@@ -191,13 +194,12 @@ func (p *process) run(ctx context.Context, i *Invocation, content []byte) {
 		if reason := recover(); reason != nil {
 			a.Err = fmt.Errorf("%w: %v", ErrPanicked, reason)
 		}
-		if !i.end(a) {
-			return
-		}
-		p.world.Tell("%s %v", p.name, a)
-		if errors.Is(a.Err, ErrPanicked) { // Lambda ends the process
-			p.kill()
-		}
+		i.end(a, func() {
+			p.world.Tell("%s %v", p.name, a)
+			if errors.Is(a.Err, ErrPanicked) { // Lambda ends the process
+				p.kill()
+			}
+		})
 	}()
 	answer, err := p.handler.Invoke(ctx, content)
 	a = Answer{Payload: bytes.Clone(answer), Err: err}
@@ -209,14 +211,13 @@ func (p *process) watch(ctx context.Context, i *Invocation) {
 	case <-i.done:
 	case <-p.world.over:
 	case <-p.died:
-		i.end(Answer{Err: ErrKilled})
+		i.end(Answer{Err: ErrKilled}, func() {})
 	case <-ctx.Done():
-		if !i.end(Answer{Err: ErrTimedOut}) {
-			return
-		}
-		p.world.Tell("%s has not answered in time", p.name)
-		if !p.isFrozen() {
-			p.kill()
-		}
+		i.end(Answer{Err: ErrTimedOut}, func() {
+			p.world.Tell("%s has not answered in time", p.name)
+			if !p.isFrozen() {
+				p.kill()
+			}
+		})
 	}
 }
