@@ -3,7 +3,6 @@ package main
 import (
 	"testing"
 
-	"github.com/ikkai-go/idempotency/functions/internal/ledger"
 	"github.com/ikkai-go/idempotency/idempotent/idempotenttest"
 	"github.com/ikkai-go/idempotency/internal/lambdatest"
 	"github.com/ikkai-go/idempotency/persistence/dynamostore/dynamotest"
@@ -24,7 +23,7 @@ func TestTheCheckoutIsProved(t *testing.T) {
 		Books: func(w *idempotenttest.World) idempotenttest.Books {
 			books := idempotenttest.Books(lambdatest.Rows(w.DB(), salesTable))
 			for _, sku := range []string{"cup-white", "pot-iron"} {
-				quantity, _ := ledger.Row(stockOf(w.DB(), sku)).Number("quantity")
+				quantity, _ := stockOf(w.DB(), sku).Number("quantity")
 				books[sku+" in stock"] = int(quantity)
 			}
 			return books

@@ -28,7 +28,7 @@ type Environment struct {
 
 // Restart replaces the process by a new one, made by Function.New. The old one is dead.
 func (e *Environment) Restart() {
-	e.World.t.Helper()
+	e.t.Helper()
 	p := &process{world: e.World, name: e.name, died: make(chan struct{})}
 	e.mu.Lock()
 	old := e.process
@@ -40,7 +40,7 @@ func (e *Environment) Restart() {
 	}
 	handler, err := e.function.New(e)
 	if err != nil {
-		e.World.t.Fatalf("the function can't be made: %v", err)
+		e.t.Fatalf("the function can't be made: %v", err)
 	}
 	p.handler = lambda.NewHandler(handler)
 }
@@ -147,25 +147,25 @@ func (i *Invocation) end(a Answer, tell func()) {
 // Invoke sends an event and waits for the answer, as Lambda does: until the time-out,
 // when the process is killed. The event is as in [Function].
 func (e *Environment) Invoke(event any) Answer {
-	e.World.t.Helper()
+	e.t.Helper()
 	return e.Begin(event).Wait()
 }
 
 // Begin sends an event and does not wait.
 func (e *Environment) Begin(event any) *Invocation {
-	e.World.t.Helper()
+	e.t.Helper()
 	return e.begin("an event", event)
 }
 
 func (e *Environment) begin(what string, event any) *Invocation {
-	e.World.t.Helper()
+	e.t.Helper()
 	content, err := payload(event)
 	if err != nil {
-		e.World.t.Fatalf("the event has no JSON form: %v", err)
+		e.t.Fatalf("the event has no JSON form: %v", err)
 	}
 	p := e.current()
 	if p.isDead() {
-		e.World.t.Fatalf("%s is dead; Restart it", e.name)
+		e.t.Fatalf("%s is dead; Restart it", e.name)
 	}
 	i := &Invocation{done: make(chan struct{})}
 	ctx, cancel := context.WithTimeout(context.WithValue(context.Background(), invocationKey{}, i), e.function.Timeout)

@@ -43,6 +43,7 @@ func Prove(t *testing.T, f Function) {
 
 // silence drops what is logged until the test is over.
 func silence(t *testing.T) {
+	t.Helper()
 	logger, output, flags := slog.Default(), log.Writer(), log.Flags()
 	slog.SetDefault(slog.New(slog.DiscardHandler))
 	t.Cleanup(func() {

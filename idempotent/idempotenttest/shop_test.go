@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"io"
 	"log/slog"
 	"testing"
 
@@ -48,7 +47,7 @@ func newShop(e *Environment, config idempotent.Config) (*shop, error) {
 		return nil, err
 	}
 	config.Operation, config.Key = "order", idempotency.MustJMESPath("id")
-	config.Logger = slog.New(slog.NewTextHandler(io.Discard, nil))
+	config.Logger = slog.New(slog.DiscardHandler)
 	guard, err := idempotent.New(store, config)
 	return &shop{environment: e, client: client, provider: e.Service("charge"), guard: guard}, err
 }

@@ -7,6 +7,7 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -73,9 +74,9 @@ func Redelivered(event events.SQSEvent) events.SQSEvent {
 	for i := range event.Records {
 		m := &event.Records[i]
 		received, _ := strconv.Atoi(m.Attributes["ApproximateReceiveCount"]) // 0 if it is not told
-		attributes := make(map[string]string)
-		for name, value := range m.Attributes {
-			attributes[name] = value
+		attributes := maps.Clone(m.Attributes)
+		if attributes == nil {
+			attributes = make(map[string]string)
 		}
 		attributes["ApproximateReceiveCount"] = strconv.Itoa(received + 1)
 		m.Attributes = attributes

@@ -61,26 +61,26 @@ func Story(t *testing.T, f Function, play func(t *testing.T, w *World)) {
 	})
 }
 
-func newWorld(t testing.TB, f Function) *World {
-	t.Helper()
-	db := dynamotest.New(t)
+func newWorld(tb testing.TB, f Function) *World {
+	tb.Helper()
+	db := dynamotest.New(tb)
 	if err := dynamostore.CreateTable(context.Background(), db.Client(), f.Records); err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
 	store, err := dynamostore.New(db.Client(), f.Records)
 	if err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
 	if f.Setup != nil {
-		f.Setup(t, db)
+		f.Setup(tb, db)
 	}
 	tables, err := db.Client().ListTables(context.Background(), &dynamodb.ListTablesInput{})
 	if err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
 	db.ResetLog()
 	others := slices.DeleteFunc(tables.TableNames, func(name string) bool { return name == f.Records.Table })
-	return &World{t: t, function: f, db: db, store: store, others: others, over: make(chan struct{}), began: time.Now()}
+	return &World{t: tb, function: f, db: db, store: store, others: others, over: make(chan struct{}), began: time.Now()}
 }
 
 // end has everybody who is still there go home: what they do is no part of the story.
