@@ -164,7 +164,7 @@ func (a *API) identify(ctx context.Context, r *Request) (id idempotent.Identity,
 	}
 	body, err := r.body(a.config.MaxBody)
 	if err == nil && key == "" {
-		if key, err = a.config.keyInBody(body); err == nil {
+		if key, err = a.config.keyInBody(r, body); err == nil {
 			id.Key, err = a.recordKey(ctx, r, key)
 		}
 	}

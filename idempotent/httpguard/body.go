@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"reflect"
 
 	"github.com/aws/aws-lambda-go/lambdaurl"
 )
@@ -82,17 +83,38 @@ func readFault(err error) error {
 // the request came by HTTP/2.
 const closedHTTP2 = "body closed by handler"
 
-// isTaken tells whether somebody in front has read of a body, so that there is less of it
-// than the client has sent: less than was declared, or than the event has. Where
-// neither tells, a body without anything is taken for one that was read: an empty one
-// comes with its length, but for that of a rare client.
+// isTaken tells whether somebody in front has read of a body and not put it back, so that
+// there is less of it than the client has sent: less than was declared, or than the event
+// has. Where neither tells, a body without anything is taken for one that was read: an
+// empty one comes with its length, but for that of a rare client. What somebody in front
+// has put there may be shorter, such as what was compressed.
 func isTaken(r *http.Request, length int) bool {
 	if event, behindLambda := lambdaurl.RequestFromContext(r.Context()); behindLambda {
 		sent, err := decodeBody(event.Body, event.IsBase64Encoded)
-		return err == nil && length < len(sent)
+		switch {
+		case err != nil || length >= len(sent) || r.Body == http.NoBody:
+			return false
+		default:
+			return length == 0 || isFrom("io", r.Body) && int64(length) != r.ContentLength // lambdaurl makes it by io.NopCloser, and so do others
+		}
 	}
 	isParsed := len(r.PostForm) > 0 || r.MultipartForm != nil
-	return int64(length) < r.ContentLength || length == 0 && (r.ContentLength < 0 || isParsed)
+	switch {
+	case length == 0:
+		return r.ContentLength != 0 || isParsed
+	default:
+		return int64(length) < r.ContentLength && isFrom("net/http", r.Body)
+	}
+}
+
+// isFrom tells whether a body's type is a package's own: of net/http, it is the body that
+// came from the client, but for the limit that may be on any.
+func isFrom(pkg string, body io.ReadCloser) bool {
+	kind := reflect.TypeOf(body)
+	if kind.Kind() == reflect.Pointer {
+		kind = kind.Elem()
+	}
+	return kind.PkgPath() == pkg && kind.Name() != "maxBytesReader"
 }
 
 // again returns a body that was read, for the handler.

@@ -3,6 +3,7 @@ package httpguard_test
 import (
 	"bufio"
 	"bytes"
+	"compress/gzip"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -47,6 +48,15 @@ var reading = map[string]struct {
 		n, _ := r.Body.Read(first)
 		r.Body = io.NopCloser(io.MultiReader(bytes.NewReader(first[:n]), r.Body))
 	}},
+	"and puts less of it back, with its length": {read: func(r *http.Request) {
+		io.Copy(io.Discard, r.Body)
+		const less = `{}`
+		r.Body, r.ContentLength = io.NopCloser(strings.NewReader(less)), int64(len(less))
+	}},
+	"and puts nothing back, with its length": {read: func(r *http.Request) {
+		io.Copy(io.Discard, r.Body)
+		r.Body, r.ContentLength = http.NoBody, 0
+	}},
 	"and makes it another one": {read: func(r *http.Request) {
 		io.Copy(io.Discard, r.Body)
 		r.Body = io.NopCloser(strings.NewReader(`{"the":"other, longer one"}`))
@@ -89,6 +99,44 @@ func TestABodyReadInFrontIsNeverComparedAsEmpty(t *testing.T) {
 					t.Errorf("%d, has run: %t; logged %s", status, ran, &logged)
 				}
 			})
+		}
+	}
+}
+
+// What is compressed may be longer than what it says, and what unpacks it in front does
+// not know how long that is.
+func TestABodyUnpackedInFrontIsNoneThatWasRead(t *testing.T) {
+	const content = `{"amount":900}`
+	var packed bytes.Buffer
+	packer := gzip.NewWriter(&packed)
+	io.WriteString(packer, content)
+	packer.Close()
+	ways := map[string]func(*testing.T, http.Handler) int{"behind lambdaurl": behindLambdaURL(packed.String(), true)}
+	for protocol, start := range protocols {
+		ways[protocol] = throughServer(start, func() io.Reader { return bytes.NewReader(packed.Bytes()) })
+	}
+	for way, send := range ways {
+		for name, limit := range map[string]func(http.ResponseWriter, io.ReadCloser) io.ReadCloser{
+			"as it is":     func(_ http.ResponseWriter, body io.ReadCloser) io.ReadCloser { return body },
+			"with a limit": func(w http.ResponseWriter, body io.ReadCloser) io.ReadCloser { return http.MaxBytesReader(w, body, 100) },
+		} {
+			got := ""
+			guarded := shapes[0].newAPI(t, persistence.NewMemory(), idempotent.Config{}, httpguard.Config{Scope: httpguard.Unscoped()}).
+				Middleware(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+					body, _ := io.ReadAll(r.Body)
+					got = string(body)
+				}))
+			status := send(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+				unpacked, err := gzip.NewReader(r.Body)
+				if err != nil {
+					panic(err)
+				}
+				r.Body = limit(w, unpacked)
+				guarded.ServeHTTP(w, r)
+			}))
+			if status != http.StatusOK || got != content {
+				t.Errorf("%s, %s: %d, the handler has read %q", way, name, status, got)
+			}
 		}
 	}
 }

@@ -32,7 +32,7 @@ type Config struct {
 	Methods []string
 
 	// BodyKey selects the key, a string, from the JSON bodies of requests that
-	// lack the header. Defaults to nothing.
+	// lack the header. Other bodies, such as forms, have none. Defaults to nothing.
 	BodyKey *idempotency.Expression
 
 	// MaxKey is how many bytes a key may have. Defaults to 255.

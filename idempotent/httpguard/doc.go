@@ -99,8 +99,9 @@
 //	413       body_too_large                   the body is larger than Config.MaxBody
 //	422       mismatch                         the key came with another request (409 by choice)
 //	500       replay_unreadable                a stored response can't be read
-//	500       internal, invalid_config         a scope has failed, or the wrapping is wrong
+//	500       internal, invalid_config         the wrapping is wrong
 //	503 *     not_started, not_finished        no time was left
+//	503 *     scope_failed                     it could not be found out whose key it is
 //	503 *     store_failed                     the store has failed; without Retry-After where that is hopeless
 //	503 *     partial_success                  a part was done: a retry goes on behind it
 //	503 *     compensation_failed              a retry goes on undoing

@@ -99,9 +99,10 @@ func parseString(text string) (string, error) {
 
 func notBare(c rune) bool { return c <= ' ' || c > '~' || strings.ContainsRune(`",;\`, c) }
 
-// keyInBody returns the key that is selected from a JSON body, under the same rules.
-func (c *Config) keyInBody(body []byte) (string, error) {
-	if len(body) == 0 {
+// keyInBody returns the key that is selected from a JSON body, under the same rules. What
+// neither claims to be JSON nor is, such as a form, has none.
+func (c *Config) keyInBody(r *Request, body []byte) (string, error) {
+	if len(body) == 0 || !isJSON(r.Header.Get("Content-Type")) && !json.Valid(body) {
 		return "", nil
 	}
 	return c.checked(selectKey(c.BodyKey, body))

@@ -19,6 +19,8 @@ import (
 const (
 	// CodeCallerUnknown says that the request does not tell whose key it brings.
 	CodeCallerUnknown idempotent.Code = "caller_unknown"
+	// CodeScopeFailed says that it could not be found out whose key the request brings.
+	CodeScopeFailed idempotent.Code = "scope_failed"
 	// CodeBodyUnreadable says that the body is incomplete or wrongly encoded.
 	CodeBodyUnreadable idempotent.Code = "body_unreadable"
 	// CodeBodyTooLarge says that the body is larger than [Config].MaxBody.
@@ -41,6 +43,7 @@ var kinds = map[idempotent.Code]kind{
 	idempotent.CodeKeyMissing:         {400, "The key is missing", "This operation needs a key that is new for each request and the same in all its tries."},
 	idempotent.CodeKeyUnusable:        {400, "The key can't be used", "The key is not one that this operation takes."},
 	CodeCallerUnknown:                 {403, "The caller is not known", "Keys belong to whoever sends them, and this request does not tell who that is."},
+	CodeScopeFailed:                   {503, "The request was not started", "It could not be found out who sends it."},
 	CodeBodyUnreadable:                {400, "The body can't be read", "The body is incomplete or wrongly encoded."},
 	CodeBodyTooLarge:                  {413, "The body is too large", "The body is larger than this operation takes."},
 	idempotent.CodeInProgress:         {409, "The request is being processed", "Another try of this request is under way."},
@@ -190,6 +193,9 @@ func (a *API) malformed(ctx context.Context, r *Request, err error) *response {
 		f.Code = CodeCallerUnknown
 		a.log(ctx, slog.LevelWarn, "httpguard: refused", err)
 	default:
+		if _, passing := errors.AsType[*scopeError](err); passing {
+			f.Code, f.Retry = CodeScopeFailed, true
+		}
 		a.log(ctx, slog.LevelError, "httpguard: failed", err)
 	}
 	return a.refuse(r, f)

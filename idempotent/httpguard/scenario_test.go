@@ -241,6 +241,34 @@ func TestTheKeyMayBeInTheBody(t *testing.T) {
 	})
 }
 
+// A body that neither claims to be JSON nor is has no key, and what that means is for the
+// guard to say. One that claims it, or is it in spite of its type, is judged.
+func TestABodyThatIsNoJSONHasNoKey(t *testing.T) {
+	throughEveryShape(t, func(t *testing.T, s shape) {
+		for unprotected, missing := range map[idempotent.MissingKey]int{idempotent.RunUnprotected: 201, idempotent.RefuseMissing: 400} {
+			handle := s.serve(s.newAPI(t, persistence.NewMemory(), idempotent.Config{OnMissingKey: unprotected}, httpguard.Config{BodyKey: idempotency.MustJMESPath("id")}), createdBy)
+			for _, step := range []struct {
+				contentType, body string
+				status            int
+				code              string // of a 400
+			}{
+				{"application/x-www-form-urlencoded", "id=1", missing, "key_missing"},
+				{"text/plain", "hello", missing, "key_missing"},
+				{"application/octet-stream", "\x00", missing, "key_missing"},
+				{"application/json", "id=1", 400, "key_unusable"},
+				{"application/json", `{"id":"a"`, 400, "key_unusable"},
+				{"text/plain", `{"id":7}`, 400, "key_unusable"},
+				{"text/plain", `{"id":"a"}`, 201, ""},
+			} {
+				a := handle.send(t.Context(), request{header: http.Header{"Content-Type": {step.contentType}}, body: step.body, user: "user-1"})
+				if a.status != step.status || a.status == 400 && !strings.Contains(a.body, `"code":"`+step.code+`"`) {
+					t.Errorf("%s %q: %d %s", step.contentType, step.body, a.status, a.body)
+				}
+			}
+		}
+	})
+}
+
 // A Go function takes "Payment_ID" for payment_id: a body that has a name in another case is
 // neither one with that key nor one without a key, and what is compared of it is all of it.
 func TestNamesInAnotherCaseAreNoNames(t *testing.T) {
@@ -623,7 +651,7 @@ func TestEveryRefusalIsAProblemDocument(t *testing.T) {
 					m.Put(r)
 				}
 			}},
-		"a scope that fails": {request: key("a", ""), status: 500, code: "internal", done: "nothing",
+		"a scope that fails": {request: key("a", ""), status: 503, retryAfter: "1", code: "scope_failed", done: "nothing",
 			config: httpguard.Config{Scope: httpguard.ScopeFunc("s", func(context.Context, *httpguard.Request) (string, error) {
 				return "", errors.New("secret endpoint")
 			})}},

@@ -26,6 +26,13 @@ type scopePart struct {
 // [ScopeFunc] may return it, wrapped or not, for an answer of 403.
 var ErrNoScope = errors.New("httpguard: the request does not tell whose key it brings")
 
+// scopeError says that it could not be found out whose key a request brings.
+type scopeError struct{ err error }
+
+func (e *scopeError) Error() string { return "httpguard: looking up the scope: " + e.err.Error() }
+
+func (e *scopeError) Unwrap() error { return e.err }
+
 // Unscoped is one scope for all clients: whoever sends a key that was used before
 // gets the response that was given then. For APIs with one client, or whose keys
 // nobody else can guess.
@@ -34,7 +41,8 @@ func Unscoped() Scope { return Scope{[]scopePart{{name: "unscoped"}}} }
 // ScopeFunc is a scope of one's own, such as the user that an authenticating
 // middleware has left in the context. The name tells it from other scopes and
 // becomes part of the record's key. An empty result is [ErrNoScope]; any other error
-// is answered with 500.
+// is one that passes, such as that of a session store that is down: the request is answered
+// with 503 and a Retry-After, and the error is logged.
 func ScopeFunc(name string, find func(context.Context, *Request) (string, error)) Scope {
 	part := scopePart{name: "func " + name}
 	if name != "" && find != nil {
@@ -162,8 +170,11 @@ func (s Scope) of(ctx context.Context, r *Request) ([][]string, error) {
 		named := []string{part.name}
 		if part.find != nil {
 			values, err := part.find(ctx, r)
-			if err != nil {
+			switch {
+			case errors.Is(err, ErrNoScope):
 				return nil, err
+			case err != nil:
+				return nil, &scopeError{err}
 			}
 			for _, value := range values {
 				if strings.TrimSpace(value) == "" || !utf8.ValidString(value) {

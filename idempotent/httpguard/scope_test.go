@@ -5,6 +5,7 @@ import (
 	"errors"
 	"log/slog"
 	"net/http"
+	"strings"
 	"testing"
 
 	"github.com/aws/aws-lambda-go/events"
@@ -253,13 +254,17 @@ func TestAHeaderAsScopeMustComeOnce(t *testing.T) {
 
 // A scope of one's own may tell nobody from a failure.
 func TestAScopeOfOnesOwn(t *testing.T) {
-	for status, failure := range map[int]error{403: errors.Join(errors.New("no session"), httpguard.ErrNoScope), 500: errors.New("down")} {
+	for status, failure := range map[int]error{403: errors.Join(errors.New("no session"), httpguard.ErrNoScope), 503: errors.New("down")} {
 		api := shapes[0].newAPI(t, persistence.NewMemory(), idempotent.Config{}, httpguard.Config{
 			Scope: httpguard.ScopeFunc("session", func(context.Context, *httpguard.Request) (string, error) { return "", failure }),
 		})
 		handle := shapes[0].serve(api, createdBy)
-		if a := handle.send(t.Context(), key("a", "")); a.status != status || handle.ran() != 0 {
-			t.Errorf("%v: %d", failure, a.status)
+		a := handle.send(t.Context(), key("a", ""))
+		if comeBack := a.header.Get("Retry-After") != ""; a.status != status || handle.ran() != 0 || comeBack != (status == 503) {
+			t.Errorf("%v: %d, %v", failure, a.status, a.header)
+		}
+		if !strings.Contains(a.body, `"done":"nothing"`) || strings.Contains(a.body, `"retry":true`) != (status == 503) {
+			t.Errorf("%v: %s", failure, a.body)
 		}
 	}
 }
