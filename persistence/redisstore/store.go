@@ -52,19 +52,25 @@ func (s *Store) Acquire(ctx context.Context, c persistence.Claim) (persistence.R
 	if err := c.Check(); err != nil {
 		return persistence.Record{}, err
 	}
-	var found fields // what is known to be there: nothing yet
+	var found fields                // what is known to be there: nothing yet
+	var tookOver persistence.Status // what the last write was to take over
 	for round := 0; ; round++ {
 		record, verdict, err := judge(c, found)
 		seen := found
 		switch {
 		case err != nil:
-		case verdict != persistence.Vacant && verdict != persistence.Stale:
+		case verdict == persistence.Owned:
+			record.TookOver = tookOver
+			return record, nil
+		case verdict == persistence.Held:
 			return record, nil
 		case round == maxRounds:
 			err = errContended
 		case verdict == persistence.Vacant:
+			tookOver = ""
 			found, err = s.acquire(ctx, replace, seen, c.Fresh())
 		default:
+			tookOver = record.Status
 			found, err = s.acquire(ctx, takeOver, seen, c.TakeOver(record))
 		}
 		if err == nil && len(seen) == 0 && len(found) == 0 {

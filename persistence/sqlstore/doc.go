@@ -55,7 +55,7 @@
 //
 //	fresh acquire     1
 //	duplicate         1; SQLite 2
-//	take-over         1
+//	take-over         1 of what was given up, 2 of a run that died; SQLite 3
 //	complete          1
 //	release           1; 2 or 3 where the lease does not know of the record's steps, or it is gone
 //	checkpoint        1

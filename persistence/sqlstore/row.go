@@ -22,7 +22,7 @@ func (s *Store) row(ctx context.Context, query string, args ...any) (r persisten
 		steps         []byte
 	)
 	err = s.db.QueryRowContext(ctx, query, args...).Scan(
-		&r.Key, &r.Status, &r.Owner, &lease, &expiry, &r.Fingerprint, &r.Result, &omitted, &steps, &r.Attempt)
+		&r.Key, &r.Status, &r.Owner, &lease, &expiry, &r.Fingerprint, &r.Result, &omitted, &steps, &r.Attempt, &r.TookOver)
 	switch {
 	case errors.Is(err, sql.ErrNoRows):
 		return persistence.Record{}, false, nil

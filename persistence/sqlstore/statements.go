@@ -26,11 +26,12 @@ const (
 	// stale is the verdict Stale of a row that is not expired, nor the claim's own. A
 	// PROCESSING one without a lease is live until it expires: NULL again.
 	stale = `((r.fingerprint = '' OR $5 = '' OR r.fingerprint = $5)
-		AND (r.status = 'PARTIAL_SUCCESS' OR ($8 AND r.status = 'PROCESSING' AND r.lease_until < $6)))`
+		AND r.status = $8 AND (r.status = 'PARTIAL_SUCCESS' OR r.status = 'PROCESSING' AND r.lease_until < $6))`
 
 	// insert makes a PROCESSING row of a claim: $1 key, $2 owner, $3 end of the lease,
-	// $4 expiry, $5 fingerprint, $6 now in milliseconds, $7 now in seconds, $8 whether ended
-	// leases are taken over. Where there is a row, Claim.Judge is carried out.
+	// $4 expiry, $5 fingerprint, $6 now in milliseconds, $7 now in seconds, $8 the one status
+	// that a row is taken over from: so the row that was made tells what was found. Where there
+	// is a row, Claim.Judge is carried out.
 	insert = `INSERT INTO {table} AS r (idempotency_key, status, owner, lease_until, expire_at, fingerprint, result, steps, attempt)
 	VALUES ($1, 'PROCESSING', $2, $3, $4, $5, NULL, '{}', 1)
 	ON CONFLICT (idempotency_key) DO UPDATE SET
@@ -45,14 +46,17 @@ const (
 	WHERE r.owner <> $2 AND ({expired} OR {stale})
 	RETURNING `
 
+	// tookOver is Record.TookOver of the row that insert has made.
+	tookOver = `CASE WHEN attempt > 1 THEN CAST($8 AS text) ELSE '' END`
+
 	// insertOrRead answers a duplicate in the same round trip: with the row as it was when
 	// the statement began. It shows no row where that was not there yet.
 	insertOrRead = `WITH acquired AS (` + insert + `r.*)
-SELECT {columns} FROM acquired
+SELECT {columns}, {took over} FROM acquired
 UNION ALL
-SELECT {columns} FROM {table} WHERE idempotency_key = $1 AND NOT EXISTS (SELECT 1 FROM acquired)`
+SELECT {columns}, '' FROM {table} WHERE idempotency_key = $1 AND NOT EXISTS (SELECT 1 FROM acquired)`
 
-	read = `SELECT {columns} FROM {table} WHERE idempotency_key = $1`
+	read = `SELECT {columns}, '' FROM {table} WHERE idempotency_key = $1`
 
 	// running is the row of an owner that may write to it.
 	running = `idempotency_key = $1 AND owner = $2 AND status = 'PROCESSING'`
@@ -119,12 +123,12 @@ var phrases = map[Dialect][]string{
 
 func newStatements(c Config) statements {
 	phrase := strings.NewReplacer(append(append(c.names(), phrases[c.Dialect]...),
-		"{columns}", columns, "{expired}", expired, "{stale}", stale, "{running}", running, "{renewed}", renewed)...)
+		"{columns}", columns, "{took over}", tookOver, "{expired}", expired, "{stale}", stale, "{running}", running, "{renewed}", renewed)...)
 	write := phrase.Replace
 	acquire := insertOrRead
 	if c.Dialect == SQLite {
 		write = func(s string) string { return strings.ReplaceAll(phrase.Replace(s), "$", "?") }
-		acquire = insert + "{columns}" // an INSERT can't be a part of another statement
+		acquire = insert + "{columns}, {took over}" // an INSERT can't be a part of another statement
 	}
 	return statements{
 		acquire: write(acquire), read: write(read),

@@ -56,19 +56,25 @@ func (s *Store) Acquire(ctx context.Context, c persistence.Claim) (persistence.R
 	if err := checkClaim(c); err != nil {
 		return persistence.Record{}, err
 	}
+	stale := persistence.StatusPartial // a run that has died costs a second statement
 	for range maxRounds {
 		record, found, err := s.ask(ctx, s.statement.acquire,
 			c.Key, c.Owner, lease(c.LeaseUntil), expiry(c.ExpiresAt), c.Fingerprint,
-			c.Now.UnixMilli(), c.Now.Unix(), c.OnEndedLease == persistence.RunAgain)
+			c.Now.UnixMilli(), c.Now.Unix(), string(stale))
 		if err == nil && !found {
 			record, found, err = s.look(ctx, c.Key)
 		}
 		if err != nil {
 			return persistence.Record{}, fault("acquire", err)
 		}
-		// A row that is to be had, or none, was changed by others in the meantime.
-		if verdict := c.Judge(record); found && (verdict == persistence.Owned || verdict == persistence.Held) {
+		if !found {
+			continue // it was removed in the meantime
+		}
+		switch c.Judge(record) {
+		case persistence.Owned, persistence.Held:
 			return record, nil
+		case persistence.Stale:
+			stale = record.Status
 		}
 	}
 	return persistence.Record{}, fault("acquire", errContended)

@@ -45,7 +45,7 @@ func TestEveryPathTakesAsManyStatementsAsItSays(t *testing.T) {
 		asks(duplicate, "duplicate", "other", now)
 		takes(1, "checkpoint", store.Checkpoint(t.Context(), first, "reserve", []byte("box 7")))
 		takes(2, "checkpoint again", store.Checkpoint(t.Context(), first, "reserve", []byte("box 7")))
-		second := asks(1, "take-over", "second", now.Add(2*time.Minute))
+		second := asks(1+duplicate, "take-over", "second", now.Add(2*time.Minute))
 		takes(2, "late complete", ignore(store.Complete(t.Context(), first, completed("late")), persistence.ErrLeaseLost))
 		takes(1, "release with steps", store.Release(t.Context(), second))
 		third := asks(1, "resume", "third", now)

@@ -303,11 +303,22 @@ var misjudged = []sabotage{
 		"a take-over is a new record",
 		[]string{
 			"take-over/record", "take-over/attempt", "take-over/steps", "take-over/fingerprint", "release/resumable",
-			"race/release", "renew/expiry-follows",
+			"race/release", "renew/expiry-follows", "take-over/told", "resume/told",
 		},
 		func(f *flawed) {
 			f.miswrite = func(c claim, _ record, made *record) {
 				*made = c.Fresh()
+			}
+		},
+	},
+	{
+		"every take-over is one from a run that died",
+		[]string{"resume/told"},
+		func(f *flawed) {
+			f.misquote = func(r *record) {
+				if r.TookOver != "" {
+					r.TookOver = persistence.StatusProcessing
+				}
 			}
 		},
 	},

@@ -94,7 +94,7 @@ var misowned = []sabotage{
 	{
 		"a take-over keeps the old owner",
 		[]string{
-			"repeat/take-over", "repeat/resume", "time/is-data", "lease/next-millisecond", "take-over/*",
+			"repeat/take-over", "repeat/resume", "resume/told", "time/is-data", "lease/next-millisecond", "take-over/*",
 			"refuse-unknown/partial", "mismatch/stale", "mismatch/partial", "mismatch/one-sided",
 			"release/resumable", "zombie/*", "race/stale", "race/partial", "race/complete", "race/release",
 			"renew/moves-on", "renew/expiry-follows", "renew/zombie", "race/renew",
@@ -244,7 +244,7 @@ var misowned = []sabotage{
 			"release/at-once", "release/again", "release/owner-only", "release/finished", "release/steps",
 			"release/resumable", "release/steps-again", "step/absent", "step/not-running",
 			"zombie/complete-after-release", "zombie/release", "isolation/steps", "race/partial", "race/release",
-			"context/release", "renew/absent", "renew/given-up",
+			"context/release", "renew/absent", "renew/given-up", "resume/told",
 		},
 		func(f *flawed) {
 			f.release = func(_ context.Context, l lease) error {
@@ -292,7 +292,7 @@ var misowned = []sabotage{
 		"release loses the steps",
 		[]string{
 			"mismatch/partial", "complete/given-up", "release/steps", "release/resumable", "release/steps-again",
-			"step/not-running", "isolation/steps", "renew/given-up",
+			"step/not-running", "isolation/steps", "renew/given-up", "resume/told",
 		},
 		func(f *flawed) {
 			f.release = func(ctx context.Context, l lease) error {
@@ -308,7 +308,7 @@ var misowned = []sabotage{
 		"release believes the lease about the steps",
 		[]string{
 			"mismatch/partial", "complete/given-up", "release/steps", "release/resumable", "release/steps-again",
-			"step/not-running", "isolation/steps", "renew/given-up",
+			"step/not-running", "isolation/steps", "renew/given-up", "resume/told",
 		},
 		func(f *flawed) {
 			f.release = func(ctx context.Context, l lease) error {
@@ -334,7 +334,7 @@ var misowned = []sabotage{
 	},
 	{
 		"what was given up waits for its lease",
-		[]string{"repeat/resume", "refuse-unknown/partial", "mismatch/partial", "release/resumable", "race/partial"},
+		[]string{"repeat/resume", "refuse-unknown/partial", "mismatch/partial", "release/resumable", "race/partial", "resume/told"},
 		func(f *flawed) {
 			f.misread = func(_ *claim, found *record) {
 				if found.Status == persistence.StatusPartial {

@@ -16,6 +16,19 @@ func takeOverRules() []Rule {
 				s.gets(c, c.TakeOver(first))
 				s.sees(c.Now, c.TakeOver(first))
 			}),
+		rule("take-over/told", NeedsNothing,
+			"Who takes over from a run that died is told so (Record.TookOver); who makes a new record has taken nothing over.",
+			func(s *stage) {
+				first := s.acquires("first", start)
+				s.tookOver(first, "")
+				s.tookOver(s.takesOver("second", first), persistence.StatusProcessing)
+			}),
+		rule("resume/told", NeedsCheckpointer,
+			"Who resumes a PARTIAL_SUCCESS record is told so (Record.TookOver).",
+			func(s *stage) {
+				s.givesUp(s.acquires("first", start))
+				s.tookOver(s.wins(s.claim("second", start)), persistence.StatusPartial)
+			}),
 		rule("take-over/owner", NeedsNothing,
 			"Who takes a record over is its only owner from then on.",
 			func(s *stage) {
@@ -86,6 +99,13 @@ func takeOverRules() []Rule {
 				first := s.acquires("first", start)
 				s.wins(s.cautious("second", expired(first)))
 			}),
+	}
+}
+
+// tookOver demands what the answer to a claim says that it has found.
+func (s *stage) tookOver(r persistence.Record, want persistence.Status) {
+	if r.TookOver != want {
+		s.fail("the claim of %s: want to be told that it took over %q, got %q", r.Owner, want, r.TookOver)
 	}
 }
 
