@@ -36,3 +36,13 @@ func (id Identity) Request() string {
 // Report tells the guard's observers and its logger of something that has happened to a
 // request outside of a call. For adapters.
 func (g *Guard) Report(ctx context.Context, e Event) { g.report(ctx, e) }
+
+// Late returns the *NotStartedError that a call of a [Guard.Batch] would end with now,
+// because it is too late to start a function; nil where there is time, or no batch. For
+// adapters, which have to do things before they call.
+func (g *Guard) Late(ctx context.Context) error {
+	if ofBatch(ctx) == nil {
+		return nil
+	}
+	return g.newBudget(ctx).late(ctx, "")
+}

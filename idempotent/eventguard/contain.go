@@ -49,6 +49,31 @@ func presentable(thrown any) (value any) {
 			value = fmt.Sprintf("a %T whose methods panic", err)
 		}
 	}()
+	err = finite(err)
 	probe(err)
+	return err
+}
+
+// mostCauses is more than an error of every item of a batch has.
+const mostCauses = 1 << 16
+
+// finite returns the error, or another one in its place where there is no end to its
+// causes: who looks for one, as everybody does, would look past the deadline.
+func finite(err error) error {
+	left := []error{err}
+	for seen := 0; len(left) > 0; seen++ {
+		if seen+len(left) > mostCauses {
+			return fmt.Errorf("eventguard: an error without an end of causes (%T)", err)
+		}
+		last := len(left) - 1
+		cause := left[last]
+		left = left[:last]
+		switch wrapping := cause.(type) { //nolint:errorlint // this is the walk
+		case interface{ Unwrap() error }:
+			left = append(left, wrapping.Unwrap())
+		case interface{ Unwrap() []error }:
+			left = append(left, wrapping.Unwrap()...)
+		}
+	}
 	return err
 }

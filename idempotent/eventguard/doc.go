@@ -134,7 +134,7 @@
 //	bounded concurrency, inside the deadline         TestMessagesRunAtTheSameTimeUpToTheBound, TestWhatThereIsNoTimeForComesBackUnacquired, TestWhatIsAcquiredTooLateIsReleasedAndNotRun
 //	answered in time, settled or not                 TestEachSourceIsAnsweredInTime, TestALateRecordOfABatchLeavesTimeToAnswer
 //	what is done may die with a failed batch         TestAFailedBatchTakesWhatIsDoneAlong
-//	a panic fails its record only                    TestAPanicFailsItsMessageOnly, TestAPanicOfContentFailsItsMessageOnly, TestAnErrorWhoseMethodsPanicFailsItsMessageOnly
+//	a panic fails its record only                    TestAPanicFailsItsMessageOnly, TestAPanicOfContentFailsItsMessageOnly, TestAnErrorWhoseMethodsPanicFailsItsMessageOnly, TestAnErrorWithoutEndFailsItsRecordOnly
 //	not recorded is not done                         TestWhatIsNotRecordedComesBack, TestAPermanentFailureAfterATakeoverComesBack
 //	order within a group, other groups go on         TestAFailureHoldsItsGroupOnly, TestNoQueueLosesAMessage
 //	poison takes its followers along, or not         TestPoisonTakesWhatItHoldsBackAlong
@@ -143,6 +143,7 @@
 //	Kafka's bytes, null, and what is wrong with them TestAKafkaEventIsDecoded, TestTombstones, TestWhatIsWrongWithAKafkaRecordIsItsOwnFault
 //	typed images, removal by TTL                     TestChangesAreTyped
 //	aggregates                                       TestRecordsThatAreTakenApart, and package kpl
+//	a batch is found out about within its time       TestABatchIsIdentifiedWithinItsTime, TestABatchOfManyPartsIsCutShort
 //	ids for sending                                  TestIdsForSendingAreAcceptedAndDistinct
 //	envelopes, SNS, EventBridge                      TestEnvelopes, TestAsynchronousEventsRunOnce
 //	fn and the guard see the same request            TestFnAndKeySeeTheSameRequest, TestAnEventIsKnownByTheExactName

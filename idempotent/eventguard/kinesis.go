@@ -2,6 +2,7 @@ package eventguard
 
 import (
 	"context"
+	"fmt"
 	"strconv"
 
 	"github.com/aws/aws-lambda-go/events"
@@ -21,7 +22,8 @@ import (
 // tries again makes another sequence number: against that the guard needs a Key.
 //
 // A record in which the Kinesis Producer Library has aggregated several is one record
-// here, unless Config.Split takes it apart. Tumbling windows are not supported: fn has no
+// here, unless Config.Split takes it apart. After 10,000 parts the next record of the batch
+// is not started, and Lambda goes on from there. Tumbling windows are not supported: fn has no
 // part in their state.
 //
 // Panics, the time and the errors are as in [SQS].
@@ -33,6 +35,10 @@ func Kinesis[T any](guard *idempotent.Guard, config Config, fn func(context.Cont
 	return func(ctx context.Context, event events.KinesisEvent) (events.KinesisEventResponse, error) {
 		var records []record
 		for _, r := range event.Records {
+			if len(records) >= mostParts {
+				records = append(records, record{id: r.Kinesis.SequenceNumber, group: inShard{}, err: &idempotent.NotStartedError{Err: errManyParts}})
+				break // Lambda goes on from here
+			}
 			parts, err := p.parts(r)
 			if err != nil {
 				records = append(records, record{id: r.Kinesis.SequenceNumber, group: inShard{}, err: err})
@@ -50,6 +56,12 @@ func Kinesis[T any](guard *idempotent.Guard, config Config, fn func(context.Cont
 	}, nil
 }
 
+// mostParts is after how many records and parts of them no further record of a batch is
+// looked at. It is as many as Lambda puts into one.
+const mostParts = 10_000
+
+var errManyParts = fmt.Errorf("the records before it in the batch have %d parts or more", mostParts)
+
 // inShard is the one group of a batch of a stream.
 type inShard struct{}
 
@@ -61,7 +73,7 @@ func (p processor) parts(r events.KinesisEventRecord) ([]events.KinesisEventReco
 	var parts []events.KinesisEventRecord
 	err := contain(func() (err error) {
 		parts, err = p.config.Split(r)
-		return err
+		return finite(err)
 	})
 	if err != nil {
 		return nil, err

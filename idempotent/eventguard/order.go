@@ -10,12 +10,7 @@ import (
 // returns what became of each: nil where it is done.
 func (p processor) process(ctx context.Context, records []record) []error {
 	ctx = p.guard.Batch(ctx, p.config.Slowest)
-	for i := range records {
-		r := &records[i]
-		if err := contain(func() error { p.identify(r); return nil }); err != nil {
-			r.err = err
-		}
-	}
+	p.identifyAll(ctx, records)
 	errs := make([]error, len(records))
 	o := newOrder(records)
 	var workers sync.WaitGroup
@@ -33,6 +28,26 @@ func (p processor) process(ctx context.Context, records []record) []error {
 	}
 	workers.Wait()
 	return errs
+}
+
+// identifyAll finds what the records of a batch are about. Those that it does not come to
+// while there is time to start them are not started.
+func (p processor) identifyAll(ctx context.Context, records []record) {
+	for i := 0; i < len(records); i++ { // one goroutine for as many as go well
+		err := contain(func() error {
+			for ; i < len(records); i++ {
+				r := &records[i]
+				if r.err == nil {
+					r.err = p.guard.Late(ctx)
+				}
+				p.identify(r)
+			}
+			return nil
+		})
+		if err != nil {
+			records[i].err = err
+		}
+	}
 }
 
 // order is what the records of a batch wait for: those of one group for each other,

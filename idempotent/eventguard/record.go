@@ -82,7 +82,7 @@ func (p processor) identify(r *record) {
 	}
 	payload, id, err := r.content()
 	if err != nil {
-		r.err = err
+		r.err = finite(err)
 		return
 	}
 	r.payload = payload
@@ -114,7 +114,7 @@ func (p processor) settle(ctx context.Context, r record) error {
 		observed := idempotent.WithObserver(ctx, func(_ context.Context, e idempotent.Event) { last = e.Kind })
 		// Whatever result an operation has stored, a raw message can hold it.
 		_, err = idempotent.DoAs(observed, p.guard, r.identity, func(ctx context.Context) (json.RawMessage, error) {
-			return nil, r.run(ctx, r.payload)
+			return nil, finite(r.run(ctx, r.payload))
 		})
 	}
 	v := verdictOf(err)

@@ -19,6 +19,9 @@ import (
 // a message that is dropped is not run again, whatever has become of the first: to
 // have a failed request run again within five minutes, send it with another key.
 //
+// Lambda's tenant is no part of it, other than of a guard's keys. Where tenants send to
+// one queue, a key names its tenant: tenant + "#" + key, since no tenant holds a "#".
+//
 // The error is an [idempotency.ErrMissing] for an empty key, which would make all
 // messages one, or an [idempotency.ErrOperation].
 func DeduplicationID(operation, key string) (string, error) {

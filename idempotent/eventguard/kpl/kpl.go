@@ -21,12 +21,20 @@ import (
 // is none.
 var ErrFormat = errors.New("kpl: not an aggregated record")
 
+// MostRecords is how many records an aggregate may hold. With the library's default
+// AggregationMaxSize of 51,200 bytes there is no room for as many; where that is set
+// higher and records are small, set AggregationMaxCount to it.
+const MostRecords = 10_000
+
+// ErrTooMany says that an aggregate holds more than [MostRecords].
+var ErrTooMany = fmt.Errorf("kpl: more than %d records in one", MostRecords)
+
 var magic = []byte{0xF3, 0x89, 0x9A, 0xC2}
 
 // Split returns the records that are aggregated in one, in their order, with their own
 // data and partition keys. A record that is no aggregate is returned as it is; one whose
 // digest does not match is none, as for the Kinesis Client Library. The error is an
-// [ErrFormat]. The parts' data is part of the record's.
+// [ErrFormat] or [ErrTooMany]. The parts' data is part of the record's.
 //
 // After a shard was split, an aggregate can hold parts whose partition keys belong to the
 // other shard; like those, they come with the record that they are in.
@@ -36,7 +44,10 @@ func Split(record events.KinesisEventRecord) ([]events.KinesisEventRecord, error
 		return []events.KinesisEventRecord{record}, nil
 	}
 	keys, users, err := parseAggregate(message)
-	if err != nil {
+	switch {
+	case errors.Is(err, ErrTooMany):
+		return nil, err
+	case err != nil:
 		return nil, fmt.Errorf("%w: %w", ErrFormat, err)
 	}
 	parts := make([]events.KinesisEventRecord, len(users))
@@ -80,6 +91,9 @@ func parseAggregate(message []byte) (keys []string, users []user, err error) {
 		case fieldPartitionKeys:
 			keys = append(keys, string(value))
 		case fieldRecords:
+			if len(users) == MostRecords {
+				return ErrTooMany
+			}
 			u, err := parseUser(value)
 			if err != nil {
 				return err

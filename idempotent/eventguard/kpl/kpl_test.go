@@ -138,6 +138,20 @@ func TestABrokenAggregateIsRefused(t *testing.T) {
 	}
 }
 
+func TestAnAggregateIsBounded(t *testing.T) {
+	m := message(data(1, []byte("anna")))
+	for range kpl.MostRecords {
+		m = data(3, message(whole(1, 0), data(3, nil)))(m)
+	}
+	if parts, err := kpl.Split(record(aggregate(m))); err != nil || len(parts) != kpl.MostRecords {
+		t.Errorf("%d parts, %v", len(parts), err)
+	}
+	m = data(3, message(whole(1, 0), data(3, nil)))(m)
+	if parts, err := kpl.Split(record(aggregate(m))); !errors.Is(err, kpl.ErrTooMany) || parts != nil {
+		t.Errorf("one more: %d parts, %v, want ErrTooMany", len(parts), err)
+	}
+}
+
 func TestUnknownFieldsAreIgnored(t *testing.T) {
 	user := message(whole(1, 0), whole(2, 0), data(3, nil), data(4, []byte("tag")), whole(9, 1))
 	m := message(data(1, []byte("anna")), data(2, []byte("0")), data(3, user), whole(7, 1))
@@ -157,7 +171,7 @@ func FuzzSplit(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, m []byte) {
 		parts, err := kpl.Split(record(aggregate(m)))
-		if err != nil && !errors.Is(err, kpl.ErrFormat) {
+		if err != nil && !errors.Is(err, kpl.ErrFormat) && !errors.Is(err, kpl.ErrTooMany) {
 			t.Error(err)
 		}
 		size := 0
