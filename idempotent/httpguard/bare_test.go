@@ -60,7 +60,7 @@ var exchanges = map[string]exchange{
 	"a status only":    {handle: func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusNoContent) }},
 	"a redirect":       {handle: func(w http.ResponseWriter, r *http.Request) { http.Redirect(w, r, "/payments/1", http.StatusSeeOther) }},
 	"an error":         {handle: func(w http.ResponseWriter, _ *http.Request) { http.Error(w, "down", http.StatusBadGateway) }, notRecorded: true},
-	"a refusal":        {handle: func(w http.ResponseWriter, _ *http.Request) { http.Error(w, "declined", http.StatusPaymentRequired) }, notReplayed: []string{"X-Content-Type-Options"}},
+	"a refusal":        {handle: func(w http.ResponseWriter, _ *http.Request) { http.Error(w, "declined", http.StatusPaymentRequired) }},
 	"text":             writes("paid"),
 	"HTML":             writes("<html><body>paid</body></html>"),
 	"JSON":             writes(`{"id":1}`),
@@ -78,6 +78,21 @@ var exchanges = map[string]exchange{
 	"typed": {handle: func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", "text/csv")
 		io.WriteString(w, "<html>")
+	}},
+	"typed, in lower case": {handle: func(w http.ResponseWriter, _ *http.Request) {
+		w.Header()["content-type"] = []string{"text/csv"}
+		io.WriteString(w, "<html>")
+	}},
+	"coded for its transfer": {handle: func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Transfer-Encoding", "chunked")
+		io.WriteString(w, "<html>")
+	}},
+	"not coded for its transfer": {handle: func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Transfer-Encoding", "identity")
+		io.WriteString(w, "<html>")
+	}},
+	"a type not to be doubted": {handle: func(w http.ResponseWriter, _ *http.Request) {
+		http.Error(w, "<html>", http.StatusUnprocessableEntity)
 	}},
 	"no type on purpose": {handle: func(w http.ResponseWriter, _ *http.Request) {
 		w.Header()["Content-Type"] = nil

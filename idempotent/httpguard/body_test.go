@@ -117,8 +117,10 @@ func TestABodyUnpackedInFrontIsNoneThatWasRead(t *testing.T) {
 	}
 	for way, send := range ways {
 		for name, limit := range map[string]func(http.ResponseWriter, io.ReadCloser) io.ReadCloser{
-			"as it is":     func(_ http.ResponseWriter, body io.ReadCloser) io.ReadCloser { return body },
-			"with a limit": func(w http.ResponseWriter, body io.ReadCloser) io.ReadCloser { return http.MaxBytesReader(w, body, 100) },
+			"as it is": func(_ http.ResponseWriter, body io.ReadCloser) io.ReadCloser { return body },
+			"with a limit": func(w http.ResponseWriter, body io.ReadCloser) io.ReadCloser {
+				return http.MaxBytesReader(w, body, 100)
+			},
 		} {
 			got := ""
 			guarded := shapes[0].newAPI(t, persistence.NewMemory(), idempotent.Config{}, httpguard.Config{Scope: httpguard.Unscoped()}).

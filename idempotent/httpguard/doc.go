@@ -62,7 +62,7 @@
 // true, which no first response has. Of the headers it has, with all their values,
 // Content-Type, Content-Encoding, Content-Language, Content-Disposition,
 // Content-Location, Location, Link, ETag, Last-Modified, Cache-Control, Expires,
-// Vary, Retry-After, those of CORS that go with a response, and what
+// Vary, Retry-After, X-Content-Type-Options, those of CORS that go with a response, and what
 // [Config].ReplayHeaders adds. Cookies are never recorded. Content-Type is the one that
 // was sent, also where net/http has found it; and what a handler has deleted of the
 // headers that it found is deleted from a replay.

@@ -21,11 +21,25 @@ func (rec *recorder) settleType(next []byte) {
 		beginning = slices.Concat(beginning, next[:min(len(next), sniffed)])
 	}
 	switch {
+	case rec.http1 && rec.sent.Get("Transfer-Encoding") != "": // net/http looks at nothing then; a replay has no such field
+		rec.sent["Content-Type"] = nil
 	case len(beginning) > 0:
-		rec.sent.Set("Content-Type", http.DetectContentType(beginning))
+		rec.sent["Content-Type"] = rec.behindOwn(http.DetectContentType(beginning))
 	case !rec.finished:
 		rec.sent["Content-Type"] = nil
 	}
+}
+
+// behindOwn returns the types of a response for which net/http finds one although the handler
+// has set its own, under a name that is not in canonical form: that one is sent first.
+func (rec *recorder) behindOwn(found string) (types []string) {
+	for name, values := range rec.sent {
+		if http.CanonicalHeaderKey(name) == "Content-Type" {
+			types = append(types, values...)
+			delete(rec.sent, name)
+		}
+	}
+	return append(types, found)
 }
 
 // sniffed is how many bytes tell a type.

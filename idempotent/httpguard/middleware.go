@@ -21,7 +21,10 @@ import (
 // front of the guard, as FormValue does, must put it back: a body that is gone can't be
 // compared, and the request is answered with 500. So is one whose length is not
 // declared and that has nothing in it: it looks the same. (What is left of such a body
-// after a part of it was read does not show that, unless the guard is behind lambdaurl.)
+// after a part of it was read does not show that, unless the guard is behind lambdaurl; nor
+// does it where the body was wrapped in front.) What is put there may be shorter than
+// what came, such as what was unpacked; behind lambdaurl, a body made by [io.NopCloser]
+// needs its ContentLength for that.
 // Temporary files of an upload that the handler has parsed are removed when it has
 // returned. The response is held back
 // until it is recorded; see the package documentation for handlers that flush, and

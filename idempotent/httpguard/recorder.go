@@ -16,6 +16,8 @@ import (
 	"unicode/utf8"
 
 	"github.com/aws/aws-lambda-go/lambdaurl"
+
+	"github.com/ikkai-go/idempotency/idempotent"
 )
 
 var (
@@ -34,6 +36,7 @@ type recorder struct {
 	outer  http.Header // what w had before
 	// plain says that w sends a response without a type as it is; net/http finds one.
 	plain bool
+	http1 bool // the version, or one before
 
 	mu        sync.Mutex
 	header    http.Header // the handler's
@@ -51,7 +54,7 @@ type recorder struct {
 func newRecorder(w http.ResponseWriter, r *http.Request, limit int) *recorder {
 	_, behindLambda := lambdaurl.RequestFromContext(r.Context())
 	return &recorder{
-		w: w, method: r.Method, limit: limit, plain: behindLambda,
+		w: w, method: r.Method, limit: limit, plain: behindLambda, http1: r.ProtoMajor < 2,
 		outer: w.Header().Clone(), header: w.Header().Clone(),
 	}
 }
@@ -150,8 +153,16 @@ func (rec *recorder) FlushError() error {
 	return http.NewResponseController(rec.w).Flush()
 }
 
-// Hijack refuses: what goes over a hijacked connection can't be recorded.
+// Hijack refuses: what goes over a hijacked connection can't be recorded. With the guards
+// switched off nothing is.
 func (rec *recorder) Hijack() (net.Conn, *bufio.ReadWriter, error) {
+	if idempotent.Disabled() {
+		conn, buffered, err := http.NewResponseController(rec.w).Hijack()
+		rec.mu.Lock()
+		defer rec.mu.Unlock()
+		rec.streaming = rec.streaming || err == nil // there is nothing to pass on any more
+		return conn, buffered, err
+	}
 	return nil, nil, fmt.Errorf("httpguard: a guarded connection can't be hijacked: %w", http.ErrNotSupported)
 }
 

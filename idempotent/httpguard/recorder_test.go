@@ -837,3 +837,35 @@ func TestClientsRacingOneKey(t *testing.T) {
 		}
 	})
 }
+
+// With the guards switched off a handler may take its connection, as it may without them.
+func TestAConnectionMayBeHijackedWhereNothingIsGuarded(t *testing.T) {
+	t.Setenv("IDEMPOTENCY_DISABLED", "true")
+	api := shapes[0].newAPI(t, persistence.NewMemory(), idempotent.Config{}, httpguard.Config{Scope: httpguard.Unscoped()})
+	var logged bytes.Buffer
+	server := httptest.NewUnstartedServer(api.Middleware(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		conn, _, err := http.NewResponseController(w).Hijack()
+		if err != nil {
+			t.Error(err)
+			return
+		}
+		defer conn.Close()
+		io.WriteString(conn, "HTTP/1.1 202 Accepted\r\nContent-Length: 4\r\n\r\nmine")
+	})))
+	server.Config.ErrorLog = log.New(&logged, "", 0)
+	server.Start()
+	r, err := http.NewRequestWithContext(t.Context(), http.MethodPost, server.URL, http.NoBody)
+	if err != nil {
+		t.Fatal(err)
+	}
+	response, err := server.Client().Do(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	body, err := io.ReadAll(response.Body)
+	response.Body.Close()
+	server.Close()
+	if response.StatusCode != http.StatusAccepted || string(body) != "mine" || err != nil || logged.Len() > 0 {
+		t.Errorf("%d %q, %v; the server has logged %s", response.StatusCode, body, err, &logged)
+	}
+}

@@ -51,7 +51,7 @@ func (u *unfit) MarshalJSON() ([]byte, error) { return nil, errors.New(u.reason)
 // those that let a browser's script see it, as far as they are for the same origin.
 var alwaysReplayed = []string{
 	"Content-Type", "Content-Encoding", "Content-Language", "Content-Disposition", "Content-Location",
-	"Location", "Link", "ETag", "Last-Modified", "Cache-Control", "Expires", "Vary", "Retry-After",
+	"Location", "Link", "ETag", "Last-Modified", "Cache-Control", "Expires", "Vary", "Retry-After", "X-Content-Type-Options",
 	"Access-Control-Allow-Origin", "Access-Control-Allow-Credentials", "Access-Control-Expose-Headers",
 }
 
