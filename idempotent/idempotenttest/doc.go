@@ -35,7 +35,8 @@
 //
 // In most of them the request is then sent again, as a patient client would: at once, in the midst of the
 // lease, after it, and once more when it is done. A function of five requests makes for
-// about a hundred cases, and takes a second or two.
+// about a hundred cases, and takes a second or two. Of the pairs of crashes no more than fifty
+// are played, evenly picked: a function of ten requests has more.
 //
 // # What must hold
 //
