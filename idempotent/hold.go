@@ -160,7 +160,7 @@ func (h *hold) keep(ctx context.Context) (held context.Context, stop func()) {
 func (h *hold) renewAll(ctx context.Context) error {
 	for end := h.end(); h.endsBefore(end); end = h.end() {
 		if pauseUntil(ctx, h.due(end)) != nil {
-			return nil // the function is over
+			return nil //nolint:nilerr // the function is over
 		}
 		if h.end().After(end) {
 			continue // a checkpoint has renewed it meanwhile

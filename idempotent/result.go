@@ -73,8 +73,7 @@ func (s *shape) look(t reflect.Type, place string, seen map[reflect.Type]bool) {
 		s.look(t.Elem(), place, seen)
 	case reflect.Struct:
 		names := make(map[string]bool)
-		for i := range t.NumField() {
-			field := t.Field(i)
+		for field := range t.Fields() {
 			name, _, _ := strings.Cut(field.Tag.Get("json"), ",")
 			name = strings.ToLower(cmp.Or(name, field.Name))
 			if leftOut(field) || field.Anonymous || names[name] {

@@ -28,7 +28,7 @@ func (g *Guard) unprotected(ctx context.Context, b budget, key string, why error
 // taken a record over whose steps this run knows nothing of.
 func (g *Guard) failOpen(ctx context.Context, b budget, c persistence.Claim, why error, run body) error {
 	var left effect
-	err := error(errUnwound)
+	err := errUnwound
 	defer func() { g.settleClaim(ctx, b, c, left, err) }() // also after a panic
 	err = g.runUnprotected(ctx, b, c.Key, why, run, &left)
 	return err

@@ -129,7 +129,7 @@ func Enlist(ctx context.Context, check func([]Write) error, writes ...Write) err
 	if e.closed {
 		return fmt.Errorf("%w: the run or its step is over", ErrNotEnlisted)
 	}
-	all := append(e.writes, writes...) // what was handed out by Close is never appended to
+	all := append(e.writes, writes...) //nolint:gocritic // what was handed out by Close is never appended to
 	if err := check(all); err != nil {
 		return err
 	}

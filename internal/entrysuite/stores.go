@@ -12,14 +12,17 @@ var errDown = &persistence.Fault{Op: "request", Retryable: true, Err: errors.New
 // unreachable is a store that can't be reached.
 type unreachable struct{ _ byte }
 
+// Acquire implements [persistence.Store].
 func (*unreachable) Acquire(context.Context, persistence.Claim) (persistence.Record, error) {
 	return persistence.Record{}, errDown
 }
 
+// Complete implements [persistence.Store].
 func (*unreachable) Complete(context.Context, persistence.Lease, persistence.Outcome) error {
 	return errDown
 }
 
+// Release implements [persistence.Store].
 func (*unreachable) Release(context.Context, persistence.Lease) error { return errDown }
 
 // deaf is a store whose first reply is lost.
@@ -28,6 +31,7 @@ type deaf struct {
 	heard bool
 }
 
+// Acquire implements [persistence.Store].
 func (d *deaf) Acquire(ctx context.Context, c persistence.Claim) (persistence.Record, error) {
 	r, err := d.Memory.Acquire(ctx, c)
 	if !d.heard {
@@ -40,6 +44,7 @@ func (d *deaf) Acquire(ctx context.Context, c persistence.Claim) (persistence.Re
 // hung is a store that never answers a completion.
 type hung struct{ *persistence.Memory }
 
+// Complete implements [persistence.Store].
 func (hung) Complete(ctx context.Context, _ persistence.Lease, _ persistence.Outcome) error {
 	<-ctx.Done()
 	return &persistence.Fault{Op: "complete", Retryable: true, Err: ctx.Err()}

@@ -75,6 +75,7 @@ type Rule struct {
 
 // Check runs all rules on an entry point, and reports each that is broken.
 func Check(t *testing.T, e Entry) {
+	t.Helper()
 	for _, rule := range Rules() {
 		t.Run(rule.Name, func(t *testing.T) {
 			for _, problem := range Broken(t, rule, e) {
@@ -86,6 +87,7 @@ func Check(t *testing.T, e Entry) {
 
 // Broken says how an entry point breaks a rule, if it does, and if it is one for it.
 func Broken(t *testing.T, rule Rule, e Entry) (problems []string) {
+	t.Helper()
 	if rule.applies != nil && !rule.applies(e) {
 		return nil
 	}

@@ -103,7 +103,7 @@ func serve(ctx context.Context, out io.Writer, listener net.Listener, handler ht
 			if err != nil {
 				err = fmt.Errorf("breaking what is still under way: %w", errors.Join(err, server.Close()))
 			}
-			_ = <-served // always http.ErrServerClosed
+			<-served // always http.ErrServerClosed
 			fmt.Fprintf(out, "%s; nothing is kept\n", traffic)
 			return err
 		}
