@@ -76,13 +76,12 @@ func ChangeKindOf(record events.DynamoDBEventRecord) ChangeKind {
 type Unmarshal func(image map[string]events.DynamoDBAttributeValue, out any) error
 
 // Changes is [DynamoDB] for a function that takes the items decoded into T. A record that
-// says of no known kind of change, or whose images do not fit T, fails with *PayloadError.
+// says of no known kind of change, or whose images do not fit T, fails with *PayloadError; so does an item with two
+// attributes for one field of T, in different case. Other attributes and keys of maps may
+// differ in case only.
 // The guard's Key sees the record as Lambda delivers it, as it does there.
 func Changes[T any](guard *idempotent.Guard, config Config, unmarshal Unmarshal, fn func(context.Context, Change[T]) error) (func(context.Context, events.DynamoDBEvent) (events.DynamoDBEventResponse, error), error) {
-	return ofTable(guard, config, fn == nil || unmarshal == nil, func(ctx context.Context, payload []byte, record events.DynamoDBEventRecord) error {
-		if ambiguous(payload) { // decoders match names in any case, too
-			return errAmbiguous
-		}
+	return ofTable(guard, config, fn == nil || unmarshal == nil, func(ctx context.Context, _ []byte, record events.DynamoDBEventRecord) error {
 		change, err := changeOf[T](record, unmarshal)
 		if err != nil {
 			return err
@@ -97,6 +96,9 @@ func changeOf[T any](record events.DynamoDBEventRecord, unmarshal Unmarshal) (Ch
 		return change, &PayloadError{Problem: "the record says of no known kind of change"}
 	}
 	decode := func(what string, image map[string]events.DynamoDBAttributeValue, out *T) error {
+		if ambiguousItem(image, targetOf(reflect.TypeFor[T]())) { // attributevalue matches names in any case, too
+			return errAmbiguous
+		}
 		if err := unmarshal(image, out); err != nil {
 			return misfit(fmt.Sprintf("the %s does not fit %v", what, reflect.TypeFor[T]()), err)
 		}

@@ -48,7 +48,7 @@ func TestChangesAreTyped(t *testing.T) {
 		"an unknown kind":      {`"eventName": "TRUNCATE", "dynamodb": {"SequenceNumber": "1", "Keys": {"pk": {"S": "a"}}}`, ``},
 		"no kind":              {`"dynamodb": {"SequenceNumber": "1", "Keys": {"pk": {"S": "a"}}}`, ``},
 		"an image of a number": {`"eventName": "INSERT", "dynamodb": {"SequenceNumber": "1", "Keys": {"pk": {"S": "a"}}, "NewImage": {"x": {"N": "1"}}}`, ``},
-		"two spellings":        {`"eventName": "INSERT", "dynamodb": {"SequenceNumber": "1", "Keys": {"pk": {"S": "a"}}, "NewImage": {"x": {"S": "1"}, "X": {"S": "2"}}}`, ``},
+		"two spellings":        {`"eventName": "INSERT", "dynamodb": {"SequenceNumber": "1", "Keys": {"pk": {"S": "a"}}, "NewImage": {"x": {"S": "1"}, "X": {"S": "2"}}}`, `inserted map[pk:a] <nil> &map[X:2 x:1]`},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -78,6 +78,41 @@ func TestChangesAreTyped(t *testing.T) {
 				t.Errorf("ran with %q, want %q", got, want)
 			}
 		})
+	}
+}
+
+// Only a struct's fields are found in any case. What is a key of a map, or is not read,
+// holds no shard.
+func TestAttributesThatDifferInCaseFailWhereTheyAreFields(t *testing.T) {
+	type inner struct{ A string }
+	type item struct {
+		Meta    inner             `dynamodbav:"meta"`
+		Headers map[string]string `dynamodbav:"headers"`
+		List    []inner
+	}
+	for image, runs := range map[string]bool{
+		`{"headers": {"M": {"X-A": {"S": "1"}, "x-a": {"S": "2"}}}}`:              true,
+		`{"other": {"M": {"X-A": {"S": "1"}, "x-a": {"S": "2"}}}}`:                true,
+		`{"meta": {"M": {"A": {"S": "1"}, "a": {"S": "2"}}}}`:                     false,
+		`{"Meta": {"M": {}}, "meta": {"M": {}}}`:                                  false,
+		`{"list": {"L": [{"M": {}}, {"M": {"A": {"S": "1"}, "a": {"S": "2"}}}]}}`: false,
+	} {
+		ran := false
+		decode := func(map[string]events.DynamoDBAttributeValue, any) error { return nil }
+		handle, err := eventguard.Changes(newGuard(t, persistence.NewMemory(), idempotent.Config{}), eventguard.Config{Logger: silent}, decode, func(context.Context, eventguard.Change[item]) error {
+			ran = true
+			return nil
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		var event events.DynamoDBEvent
+		if err := json.Unmarshal([]byte(`{"Records": [{"eventID": "e1", "eventName": "INSERT", "dynamodb": {"SequenceNumber": "1", "NewImage": `+image+`}}]}`), &event); err != nil {
+			t.Fatal(err)
+		}
+		if got, err := handle(t.Context(), event); err != nil || ran != runs || len(got.BatchItemFailures) == 1 == runs {
+			t.Errorf("%s: runs: %v; %v, %v", image, ran, got, err)
+		}
 	}
 }
 

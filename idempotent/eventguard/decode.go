@@ -15,7 +15,8 @@ import (
 // The guard's expressions know a member by one spelling; encoding/json takes the
 // last one of any case. Where both were in a payload, the guard could go by one
 // request and the function do another: such a payload is refused, unless T reads
-// JSON in its own way.
+// JSON in its own way. What T has no field for, and the keys of its maps, may differ in
+// case only.
 func decode[T any](payload []byte) (T, error) {
 	var decoded T
 	if raw, ok := any(&decoded).(*json.RawMessage); ok {
@@ -31,7 +32,7 @@ func decode[T any](payload []byte) (T, error) {
 	if _, own := any(&decoded).(json.Unmarshaler); own {
 		return decoded, nil
 	}
-	if ambiguous(payload) {
+	if ambiguous(payload, targetOf(reflect.TypeFor[T]())) {
 		return decoded, errAmbiguous
 	}
 	return decoded, nil
@@ -40,34 +41,49 @@ func decode[T any](payload []byte) (T, error) {
 var errAmbiguous = &PayloadError{Problem: "an object names a member twice, or in two spellings that differ only in case"}
 
 // ambiguous tells whether encoding/json could take two members of an object for the
-// same field, at any depth. The payload is valid JSON.
-func ambiguous(payload []byte) bool {
-	var open []map[string]bool // the names of each open object; nil for an array
+// same field, or has one name twice, at any depth. The payload is valid JSON.
+func ambiguous(payload []byte, root target) bool {
+	type container struct {
+		names  map[string]bool // of an object so far; nil for an array
+		target target
+	}
+	var open []container
 	tokens := json.NewDecoder(bytes.NewReader(payload))
 	tokens.UseNumber()
+	next := root // of the next value
 	for name := false; ; {
 		token, err := tokens.Token()
 		switch {
 		case err != nil: // the end
 			return false
 		case name && token != json.Delim('}'):
-			folded, seen := canonicaljson.Folded(token.(string)), open[len(open)-1]
-			if seen[folded] {
+			in, text := open[len(open)-1], token.(string)
+			folded := canonicaljson.Folded(text)
+			if in.target.folds {
+				text = folded
+			}
+			if in.names[text] {
 				return true
 			}
-			seen[folded] = true
-			name = false
+			in.names[text] = true
+			next, name = in.target.member(folded), false
 			continue // with its value
 		}
 		switch token {
 		case json.Delim('{'):
-			open = append(open, make(map[string]bool))
+			open = append(open, container{make(map[string]bool), next})
 		case json.Delim('['):
-			open = append(open, nil)
+			open = append(open, container{nil, next})
 		case json.Delim('}'), json.Delim(']'):
 			open = open[:len(open)-1]
 		}
-		name = len(open) > 0 && open[len(open)-1] != nil
+		name = false
+		if len(open) > 0 {
+			in := open[len(open)-1]
+			if name = in.names != nil; !name {
+				next = in.target.member("")
+			}
+		}
 	}
 }
 

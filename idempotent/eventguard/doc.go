@@ -34,7 +34,8 @@
 // A payload is decoded into T by the rules of encoding/json, which matches names in any
 // case and takes the last of several. A Key knows names by one spelling. So that fn never
 // acts on another request than the one that is guarded, a payload fails whose objects
-// name a member twice, also in two spellings that differ only in case; and null, which
+// name a member twice, also in two spellings that differ only in case (but for the keys of
+// a Go map, and below members that T has no field for); and null, which
 // would leave T as it is. T may be a [json.RawMessage], which gets any payload as it is,
 // or have an UnmarshalJSON, which reads names by rules of its own.
 //
