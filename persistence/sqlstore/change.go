@@ -92,6 +92,9 @@ func (s *Store) transact(ctx context.Context, record *change, writes []Write) (a
 			return false, err
 		}
 	}
+	if _, err := tx.ExecContext(ctx, mark); err != nil {
+		return false, err
+	}
 	if err := s.carryOut(ctx, tx, record, writes); err != nil {
 		return false, err
 	}
@@ -113,50 +116,68 @@ func (s *Store) transact(ctx context.Context, record *change, writes []Write) (a
 	}
 }
 
+// A savepoint that is set before each write marks the transaction: one that has been ended,
+// or is another one, does not have it. Both dialects know these words.
+const (
+	savepoint = "ikkai_write"
+	mark      = "SAVEPOINT " + savepoint
+	remark    = "RELEASE SAVEPOINT " + savepoint + "; " + mark
+	unmark    = "ROLLBACK TO SAVEPOINT " + savepoint
+)
+
+// unmarked tells whether a statement has failed because the savepoint is not there.
+func unmarked(err error) bool {
+	state := sqlState(err)
+	return state == "3B001" || state == "25P01" || // invalid_savepoint_specification, no_active_sql_transaction
+		err != nil && says(err, "no such savepoint") // SQLite
+}
+
 // carryOut carries out writes of the application in a transaction. After each it looks
 // whether the transaction still is the one that the record was changed in: what a write has
 // ended is not gone on with, and a failed statement that it has not told of is its own.
 func (s *Store) carryOut(ctx context.Context, tx *sql.Tx, record *change, writes []Write) error {
 	for i, write := range writes {
-		err := write(ctx, tx)
-		stands := true
-		if err == nil && record != nil {
-			stands, err = record.stands(ctx, tx)
+		if err := write(ctx, tx); err != nil {
+			return s.blame(ctx, tx, record, i, err)
 		}
-		switch {
+		switch _, err := tx.ExecContext(ctx, remark); {
+		case unmarked(err):
+			return fmt.Errorf("%w: it was write %d", ErrTransactionEnded, i)
 		case err != nil:
 			return s.blame(ctx, tx, record, i, err)
-		case !stands:
-			return fmt.Errorf("%w: it was write %d", ErrTransactionEnded, i)
 		}
 	}
 	return nil
 }
 
 // blame says what the error of a write means. Where its transaction is still there to be
-// rolled back, the write has failed; otherwise it was the connection. One that a write has
-// rolled back by its failure (SQLite's ON CONFLICT ROLLBACK) has left the record as it was.
+// rolled back, the write has failed; otherwise it was the connection. One that SQLite has
+// rolled back for its failure (ON CONFLICT ROLLBACK) has left the record as it was.
 func (s *Store) blame(ctx context.Context, tx *sql.Tx, record *change, index int, err error) error {
+	_, looking := tx.ExecContext(ctx, unmark)
 	lost := tx.Rollback()
-	ended := lost != nil && says(lost, "no transaction is active")
 	switch {
 	case ctx.Err() != nil:
 		return errors.Join(ctx.Err(), err)
-	case ended && record != nil:
+	case unmarked(looking) && record != nil && undone(err):
 		if stands, looking := record.stands(ctx, s.db); stands || looking != nil {
-			return errors.Join(ErrTransactionEnded, err, looking)
+			return endedBy(err)
 		}
 		return &persistence.RefusedError{Index: index, Err: err}
-	case ended, errors.Is(lost, sql.ErrTxDone):
-		return errors.Join(ErrTransactionEnded, err)
-	case lost != nil:
-		return &brokenError{errors.Join(err, lost)}
+	case unmarked(looking), errors.Is(lost, sql.ErrTxDone):
+		return endedBy(err)
+	case looking != nil, lost != nil:
+		return &brokenError{errors.Join(err, looking, lost)}
 	case busy(err):
 		return err
 	default:
 		return &persistence.RefusedError{Index: index, Err: err}
 	}
 }
+
+// endedBy is ErrTransactionEnded with the error of the write that did it. It does not wrap
+// that one: nobody may take it for a refusal.
+func endedBy(err error) error { return fmt.Errorf("%w: %v", ErrTransactionEnded, err) }
 
 // ErrTransactionEnded means that a write has committed or rolled back the transaction that it
 // was given, which is the store's to end. What it did with it is not known. Comes inside a

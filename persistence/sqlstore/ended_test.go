@@ -35,6 +35,47 @@ func TestAWriteThatEndsItsTransactionIsNoticed(t *testing.T) {
 	})
 }
 
+// So is one that commits it, or goes on in another: whether it then succeeds, or fails, or a
+// later write does, the error is neither a refusal nor a promise that nothing was written.
+func TestAWriteThatCommitsItsTransactionIsNoticed(t *testing.T) {
+	onEveryDatabase(t, func(t *testing.T, d database) {
+		texts := []string{"COMMIT", "END", "COMMIT; BEGIN", "ROLLBACK; BEGIN"}
+		if d.dialect == sqlstore.PostgreSQL {
+			texts = append(texts, "COMMIT AND CHAIN", "ROLLBACK AND CHAIN")
+		}
+		for _, text := range texts {
+			for name, fails := range map[string]error{"and succeeds": nil, "and fails": errors.New("no"), "and is refused": &persistence.RefusedError{}} {
+				t.Run(text+" "+name, func(t *testing.T) {
+					store := newLab(t, d, nil)
+					books := newLedger(t, store, "before", "after")
+					writes := []persistence.Write{
+						books.add("before", 1),
+						sqlstore.Write(func(ctx context.Context, tx *sql.Tx) error {
+							if _, err := tx.ExecContext(ctx, text); err != nil {
+								t.Error(err)
+							}
+							return fails
+						}),
+						books.add("after", 1),
+					}
+					lease := acquire(t, store, claim("me")).Lease()
+					for call, err := range map[string]error{
+						"complete": store.CompleteWith(t.Context(), lease, completed("done"), writes),
+						"commit":   store.Commit(t.Context(), writes),
+					} {
+						fault, ok := errors.AsType[*persistence.Fault](err)
+						_, refused := errors.AsType[*persistence.RefusedError](err)
+						if !errors.Is(err, sqlstore.ErrTransactionEnded) || !ok || refused || fault.Retryable || fault.Unwritten {
+							t.Errorf("%s: got %v (%+v), want ErrTransactionEnded", call, err, fault)
+						}
+					}
+					books.wants(t, "after", 100)
+				})
+			}
+		}
+	})
+}
+
 // A write that fails and takes its transaction along is a write that was refused: nothing
 // has happened, and it is not repeated. It is told also where the write swallows the error.
 func TestAWriteThatRollsBackByItsFailureIsRefused(t *testing.T) {

@@ -21,7 +21,7 @@ func fault(op string, err error) error {
 	if refused, ok := errors.AsType[*persistence.RefusedError](err); ok {
 		return refused
 	}
-	if tooLarge(err) {
+	if tooLarge(err) && !errors.Is(err, ErrTransactionEnded) {
 		return errors.Join(persistence.ErrTooLarge, err)
 	}
 	_, unwritten := errors.AsType[*unwrittenError](err)
@@ -68,6 +68,12 @@ func refused(err error) bool {
 	return strings.HasPrefix(sqlState(err), "23") || says(err, constraintFailed,
 		"commit unexpectedly resulted in rollback",             // pgx
 		"Could not complete operation in a failed transaction") // lib/pq
+}
+
+// undone tells whether SQLite may have rolled the whole transaction back for an error (its
+// manual, "Transactions", 2.1).
+func undone(err error) bool {
+	return busy(err) || says(err, constraintFailed, "database or disk is full", "disk I/O error", "out of memory", "interrupted")
 }
 
 const constraintFailed = "constraint failed" // SQLITE_CONSTRAINT
