@@ -8,7 +8,8 @@ import (
 
 // Claim asks for the right to run the operation of a key.
 type Claim struct {
-	// Key of the record. Required. Key, Owner and Fingerprint are UTF-8.
+	// Key of the record. Required. Key, Owner and Fingerprint are UTF-8. Those with a NUL a
+	// store may refuse with [ErrInvalid], as PostgreSQL does; so it is with names of steps.
 	Key string
 	// Owner is a random token, new for every claim and never used again: the
 	// fencing token of all later writes. Required.
@@ -56,6 +57,15 @@ func (c Claim) Check() error {
 		return fmt.Errorf("%w: the claim's lease ends at %v, not after %v", ErrInvalid, c.LeaseUntil, c.Now)
 	case c.ExpiresAt.Before(c.LeaseUntil):
 		return fmt.Errorf("%w: the claim expires at %v, before its lease ends at %v", ErrInvalid, c.ExpiresAt, c.LeaseUntil)
+	}
+	return nil
+}
+
+// CheckKey returns an error that wraps [ErrInvalid] for a key that no record can have: stores
+// of text would take it for another one.
+func CheckKey(key string) error {
+	if key == "" || !utf8.ValidString(key) {
+		return fmt.Errorf("%w: a key that is empty, or not UTF-8", ErrInvalid)
 	}
 	return nil
 }

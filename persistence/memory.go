@@ -160,6 +160,9 @@ func (m *Memory) Renew(ctx context.Context, l Lease) error {
 
 // Read implements [Reader].
 func (m *Memory) Read(ctx context.Context, key string) (Record, bool, error) {
+	if err := CheckKey(key); err != nil {
+		return Record{}, false, err
+	}
 	if err := ctx.Err(); err != nil {
 		return Record{}, false, &Fault{Op: "read", Retryable: true, Err: err}
 	}

@@ -226,7 +226,11 @@ func (s *Store) checkpointWith(ctx context.Context, l persistence.Lease, step st
 	if err := persistence.CheckStep(step); err != nil {
 		return err
 	}
-	if len(step)+len(output)+persistence.StepOverhead > s.Room(l) {
+	room := s.Room(l)
+	if known, done := l.Steps[step]; done { // it needs no more room
+		room += len(step) + len(known) + persistence.StepOverhead
+	}
+	if len(step)+len(output)+persistence.StepOverhead > room {
 		return persistence.ErrTooLarge
 	}
 	write := s.firstStep(l, nil, step, output)
@@ -288,6 +292,9 @@ func (s *Store) renew(ctx context.Context, op string, l persistence.Lease, found
 // Read implements [persistence.Reader] with an eventually consistent read: a
 // finished record never changes, so a stale answer costs a write at worst.
 func (s *Store) Read(ctx context.Context, key string) (persistence.Record, bool, error) {
+	if err := persistence.CheckKey(key); err != nil {
+		return persistence.Record{}, false, err
+	}
 	found, err := s.get(ctx, key, aws.Bool(false))
 	if err != nil || found == nil {
 		return persistence.Record{}, false, fault("read", err)

@@ -130,7 +130,7 @@ func (s *Store) store(ctx context.Context, l persistence.Lease, o persistence.Ou
 	}
 	if s.inline(o.Result) {
 		if err := keep(o); !errors.Is(err, persistence.ErrTooLarge) {
-			return s.settled(ctx, err)
+			return s.completed(ctx, o, err)
 		}
 	}
 	r := referTo(o.Result)
@@ -138,12 +138,23 @@ func (s *Store) store(ctx context.Context, l persistence.Lease, o persistence.Ou
 	if err := s.put(ctx, name, o, writes); err != nil {
 		return err
 	}
-	o.Result = r.encode()
-	err := keep(o)
-	if unused(err) && !refersTo(err, o.Result) {
+	referring := o
+	referring.Result = r.encode()
+	err := keep(referring)
+	if unused(err) && !refersTo(err, referring.Result) {
 		s.remove(ctx, name)
 	}
-	return s.settled(ctx, err)
+	return s.completed(ctx, o, err)
+}
+
+// completed tells what the answer to a completion means. The same result is kept in another
+// form where its record had more room, or the config another limit; it shows when it is loaded.
+func (s *Store) completed(ctx context.Context, o persistence.Outcome, err error) error {
+	err = s.settled(ctx, err)
+	if settled, ok := errors.AsType[*persistence.SettledError](err); ok && o.Recorded(settled.Record) {
+		return nil
+	}
+	return err
 }
 
 // refersTo tells whether the record that its owner has finished otherwise refers to the same

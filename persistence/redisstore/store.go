@@ -177,6 +177,9 @@ func (s *Store) renewal(l persistence.Lease) []any {
 // Read implements [persistence.Reader]. A client that is configured to may read from
 // a replica, or from its own cache.
 func (s *Store) Read(ctx context.Context, key string) (persistence.Record, bool, error) {
+	if err := persistence.CheckKey(key); err != nil {
+		return persistence.Record{}, false, err
+	}
 	found, err := s.client.HGetAll(ctx, s.config.Prefix+key).Result()
 	if err != nil {
 		return persistence.Record{}, false, fault("read", err)

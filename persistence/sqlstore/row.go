@@ -131,7 +131,7 @@ func checkKey(key string) error {
 	if len(key) > maxKey {
 		return fmt.Errorf("%w: the key has %d bytes, the table allows %d", persistence.ErrInvalid, len(key), maxKey)
 	}
-	return checkText("key", key)
+	return errors.Join(persistence.CheckKey(key), checkText("key", key))
 }
 
 func checkText(what, s string) error {
