@@ -216,7 +216,7 @@ func TestAProblemThatStallsIsNotWaitedFor(t *testing.T) {
 				c.config.Transport = roundTrip(func(r *http.Request) (*http.Response, error) {
 					var body *io.PipeReader
 					body, writer = io.Pipe()
-					return &http.Response{StatusCode: 503, Header: http.Header{"Content-Type": {"application/problem+json"}}, Body: body}, r.Body.Close()
+					return &http.Response{StatusCode: http.StatusServiceUnavailable, Header: http.Header{"Content-Type": {"application/problem+json"}}, Body: body}, r.Body.Close()
 				})
 				resp, err := newTransport(t, c.config).RoundTrip(newRequest(ctx, http.MethodPost, "{}"))
 				if err != nil || time.Since(began) > c.atMost {

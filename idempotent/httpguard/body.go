@@ -99,12 +99,10 @@ func isTaken(r *http.Request, length int) bool {
 		}
 	}
 	isParsed := len(r.PostForm) > 0 || r.MultipartForm != nil
-	switch {
-	case length == 0:
+	if length == 0 {
 		return r.ContentLength != 0 || isParsed
-	default:
-		return int64(length) < r.ContentLength && isFrom("net/http", r.Body)
 	}
+	return int64(length) < r.ContentLength && isFrom("net/http", r.Body)
 }
 
 // isFrom tells whether a body's type is a package's own: of net/http, it is the body that

@@ -103,7 +103,9 @@ func serve(ctx context.Context, out io.Writer, listener net.Listener, handler ht
 			if err != nil {
 				err = fmt.Errorf("breaking what is still under way: %w", errors.Join(err, server.Close()))
 			}
-			<-served // always http.ErrServerClosed
+			if ended := <-served; !errors.Is(ended, http.ErrServerClosed) {
+				err = errors.Join(err, ended)
+			}
 			fmt.Fprintf(out, "%s; nothing is kept\n", traffic)
 			return err
 		}
