@@ -30,7 +30,7 @@ func (w *world) judgeClaim(p *Process) {
 	case p.err == nil:
 	case claim.Retry:
 		w.told = p.index
-	case !p.acts && !p.declined && !p.refused && !w.toldFailure(p) && !needsPerson(p):
+	case !p.acts.Load() && !p.declined && !p.refused && !w.toldFailure(p) && !needsPerson(p):
 		w.violate(Final, "%s is told not to repeat what nothing was done of (%s)", p.name, claim.Code)
 	}
 }
@@ -38,7 +38,7 @@ func (w *world) judgeClaim(p *Process) {
 // judgeNothing judges the claim of an answer that its call has done nothing. It has to
 // stay true, whatever arrives late.
 func (w *world) judgeNothing(p *Process) {
-	if p.ended && !p.broke && w.system.Guarded && p.verdict.Done == idempotent.DoneNothing && (p.acts || p.wrote) {
+	if p.ended && !p.broke && w.system.Guarded && p.verdict.Done == idempotent.DoneNothing && (p.acts.Load() || p.wrote) {
 		w.violate(Claimed, "%s is told that nothing has happened (%s), and something has", p.name, p.verdict.Code)
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
@@ -84,15 +85,15 @@ type Process struct {
 	entered bool            // the guarded function
 
 	past     []event
-	met      int      // who had written the record that its last request left alone
-	tokens   int      // how many owners it has been
-	acts     bool     // something has begun whose effect commits with nothing
-	declined bool     // one of its functions has failed for good
-	refused  bool     // the table has refused what it asked for, and would again
-	wrote    bool     // writes that it has enlisted were applied
-	ran      string   // the result of its run; empty before
-	returned []string // steps, in the order in which their functions have returned
-	did      []string // steps that have succeeded, or are known to have, and marks of those that it has undone
+	met      int         // who had written the record that its last request left alone
+	tokens   int         // how many owners it has been
+	acts     atomic.Bool // something has begun whose effect commits with nothing
+	declined bool        // one of its functions has failed for good
+	refused  bool        // the table has refused what it asked for, and would again
+	wrote    bool        // writes that it has enlisted were applied
+	ran      string      // the result of its run; empty before
+	returned []string    // steps, in the order in which their functions have returned
+	did      []string    // steps that have succeeded, or are known to have, and marks of those that it has undone
 	answer   string
 	err      error
 	broke    bool // the call has panicked
@@ -217,7 +218,7 @@ func (p *Process) run(ctx context.Context) (string, error) {
 		ways = append(ways, failsForGood)
 	}
 	if !p.world.system.AtOnce {
-		p.acts = true
+		p.acts.Store(true)
 	}
 	if _, err := p.pause(ctx, "function", ways...); err != nil {
 		return "", err

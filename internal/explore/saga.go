@@ -193,7 +193,7 @@ func (s Stage) spec(p *Process, name string) idempotent.StepSpec[string] {
 func (s Stage) perform(ctx context.Context, p *Process, name string) (string, error) {
 	p.world.judgeStep(ctx, p, name)
 	if !s.Enlists {
-		p.acts = true
+		p.acts.Store(true)
 	}
 	ways := []kind{returnsOK, returnsError, failsForGood, unwinds}
 	if s.AtMostOnce {
@@ -221,7 +221,7 @@ func (s Stage) output(p *Process, name string) string {
 func (s Stage) undo(ctx context.Context, p *Process, name, output string) error {
 	p.world.judgeUndo(ctx, p, name, output)
 	if !s.Enlists {
-		p.acts = true
+		p.acts.Store(true)
 	}
 	if _, err := p.pause(ctx, "compensation of step "+name, returnsOK, returnsError, failsForGood, unwinds); err != nil {
 		return err

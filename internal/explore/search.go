@@ -52,8 +52,10 @@ func (s *search) run(t *testing.T, system System) {
 				if !more {
 					return
 				}
-				synctest.Test(t, func(*testing.T) { s.execute(system, table, p) })
-				s.done()
+				func() {
+					defer s.done() // also where the test ends this goroutine, for a data race say
+					synctest.Test(t, func(*testing.T) { s.execute(system, table, p) })
+				}()
 			}
 		})
 	}
