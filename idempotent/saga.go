@@ -42,7 +42,7 @@ func Saga[Out any](ctx context.Context, fn func(context.Context) (Out, error)) (
 	out, err := fn(inner)
 	cancel() // its steps are waited for
 	if answer := j.undo(ctx, err, bySaga); answer != nil {
-		j.enlisted.Truncate(0) // a call is undone as a whole, and what is undone does not commit
+		j.enlisted.Drop() // a call is undone as a whole, and what is undone does not commit
 		return none, answer
 	}
 	return out, err

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"sync"
 )
 
@@ -83,24 +82,15 @@ func (e *Enlistment) Close() []Write {
 	return e.writes
 }
 
-// Len returns how many writes are enlisted.
-func (e *Enlistment) Len() int {
-	if e == nil {
-		return 0
-	}
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	return len(e.writes)
-}
-
-// Truncate drops all writes but the first n: those of a part of the run that was undone.
-func (e *Enlistment) Truncate(n int) {
+// Drop forgets what was enlisted so far: it belongs to a part of the run that was undone.
+// More can be enlisted after it.
+func (e *Enlistment) Drop() {
 	if e == nil {
 		return
 	}
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	e.writes = slices.Clip(e.writes[:min(n, len(e.writes))])
+	e.writes = nil
 }
 
 type enlistmentKey struct{}

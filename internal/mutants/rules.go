@@ -195,7 +195,7 @@ var ruleMutants = []mutant{
 	{
 		name:   "writes of an undone saga are committed",
 		file:   "idempotent/saga.go",
-		old:    "		j.enlisted.Truncate(0) // a call is undone as a whole, and what is undone does not commit\n",
+		old:    "		j.enlisted.Drop() // a call is undone as a whole, and what is undone does not commit\n",
 		new:    "",
 		caught: []test{{"idempotent", "TestTheWritesOfAnUndoneSagaAreDropped"}},
 	},
