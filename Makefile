@@ -73,7 +73,7 @@ test-powertools: ## keys, expressions, items and replays beside the real Powerto
 
 .PHONY: explore
 explore: ## every interleaving of up to three callers and their faults (three or four minutes; EXTENT=deep has hours)
-	GOGC=400 go test ./internal/explore -count=1 -timeout=0 -v -args -explore=$(EXTENT)
+	GOGC=400 go test ./internal/proof/explore -count=1 -timeout=0 -v -args -explore=$(EXTENT)
 
 .PHONY: simulate
 simulate: ## SEEDS random worlds of orders, and of transfers, full of faults in virtual time (default 2000), or every line of those of SEED
@@ -81,7 +81,7 @@ simulate: ## SEEDS random worlds of orders, and of transfers, full of faults in 
 
 .PHONY: mutants
 mutants: ## the code broken on purpose in many ways, each of which the tests named for it must catch (minutes; RUN=regexp for some)
-	go run ./internal/mutants -run '$(RUN)'
+	go run ./internal/proof/mutants -run '$(RUN)'
 
 .PHONY: fuzz
 fuzz: ## every fuzz target with FUZZTIME inputs (default 20000x), or for that time

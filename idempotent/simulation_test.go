@@ -7,7 +7,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/ikkai-go/idempotency/internal/simulation"
+	"github.com/ikkai-go/idempotency/internal/proof/simulation"
 )
 
 var (

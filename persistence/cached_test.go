@@ -230,7 +230,7 @@ func TestCachedRemembersNoOutcomeThatTheStoreRefused(t *testing.T) {
 	}
 }
 
-// Found by internal/lincheck. Of two outcomes of one owner the store keeps the
+// Found by internal/proof/lincheck. Of two outcomes of one owner the store keeps the
 // first, and the cache may have forgotten which that was.
 func TestCachedRemembersNoSecondOutcomeOfAnOwner(t *testing.T) {
 	forget := func(t *testing.T, c *persistence.Cached, _ *table, l persistence.Lease) {

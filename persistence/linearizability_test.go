@@ -5,7 +5,7 @@ import (
 	"hash/maphash"
 	"testing"
 
-	"github.com/ikkai-go/idempotency/internal/lincheck"
+	"github.com/ikkai-go/idempotency/internal/proof/lincheck"
 	"github.com/ikkai-go/idempotency/persistence"
 )
 

@@ -14,7 +14,7 @@ import (
 
 	"github.com/ikkai-go/idempotency/idempotent"
 	"github.com/ikkai-go/idempotency/idempotent/eventguard"
-	"github.com/ikkai-go/idempotency/internal/queuesim"
+	"github.com/ikkai-go/idempotency/internal/proof/queuesim"
 	"github.com/ikkai-go/idempotency/persistence"
 )
 

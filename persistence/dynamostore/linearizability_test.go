@@ -10,7 +10,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 
 	"github.com/ikkai-go/idempotency/internal/endpoint"
-	"github.com/ikkai-go/idempotency/internal/lincheck"
+	"github.com/ikkai-go/idempotency/internal/proof/lincheck"
 	"github.com/ikkai-go/idempotency/persistence/dynamostore"
 	"github.com/ikkai-go/idempotency/persistence/dynamostore/dynamotest"
 )

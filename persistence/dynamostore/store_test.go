@@ -134,7 +134,7 @@ func TestTheRecordMayVanishBetweenTwoRequests(t *testing.T) {
 	}
 }
 
-// Found by internal/explore: an acquiring write that was late came back between the
+// Found by internal/proof/explore: an acquiring write that was late came back between the
 // release's delete, which found nothing, and its look at why.
 func TestALateAcquireDuringItsReleaseIsRemoved(t *testing.T) {
 	db, store := newStore(t)

@@ -8,7 +8,7 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
-	"github.com/ikkai-go/idempotency/internal/lincheck"
+	"github.com/ikkai-go/idempotency/internal/proof/lincheck"
 	"github.com/ikkai-go/idempotency/persistence/redisstore"
 )
 

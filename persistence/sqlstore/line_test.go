@@ -8,7 +8,7 @@ import (
 	"runtime"
 	"sync"
 
-	"github.com/ikkai-go/idempotency/internal/lincheck"
+	"github.com/ikkai-go/idempotency/internal/proof/lincheck"
 )
 
 // loss is what happens to a request on its way.

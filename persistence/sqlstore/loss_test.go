@@ -4,7 +4,7 @@ import (
 	"database/sql/driver"
 	"testing"
 
-	"github.com/ikkai-go/idempotency/internal/lincheck"
+	"github.com/ikkai-go/idempotency/internal/proof/lincheck"
 	"github.com/ikkai-go/idempotency/persistence"
 	"github.com/ikkai-go/idempotency/persistence/sqlstore"
 	"github.com/ikkai-go/idempotency/persistence/storetest"

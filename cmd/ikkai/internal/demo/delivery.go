@@ -10,7 +10,7 @@ import (
 
 	"github.com/aws/aws-lambda-go/events"
 
-	"github.com/ikkai-go/idempotency/internal/queuesim"
+	"github.com/ikkai-go/idempotency/internal/proof/queuesim"
 )
 
 // visibility is for how long the queue hides what it has delivered: longer than a

@@ -15,7 +15,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
 	"github.com/ikkai-go/idempotency/cmd/ikkai/internal/rie"
-	"github.com/ikkai-go/idempotency/internal/queuesim"
+	"github.com/ikkai-go/idempotency/internal/proof/queuesim"
 	"github.com/ikkai-go/idempotency/persistence/dynamostore"
 	"github.com/ikkai-go/idempotency/persistence/dynamostore/dynamotest"
 )

@@ -4,8 +4,8 @@
 // The tree is not touched: the go command is told to read the broken file in place
 // of the good one (go help build, -overlay).
 //
-//	go run ./internal/mutants [-run regexp] [-survey package,…]
-//	go run ./internal/mutants -table
+//	go run ./internal/proof/mutants [-run regexp] [-survey package,…]
+//	go run ./internal/proof/mutants -table
 //
 // With -survey it runs all tests of the packages instead and lists those that
 // fail, to find out what catches a new mutant.

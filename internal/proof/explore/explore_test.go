@@ -12,7 +12,7 @@ import (
 	"time"
 
 	"github.com/ikkai-go/idempotency/idempotent"
-	. "github.com/ikkai-go/idempotency/internal/explore"
+	. "github.com/ikkai-go/idempotency/internal/proof/explore"
 	"github.com/ikkai-go/idempotency/persistence"
 )
 

@@ -14,7 +14,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 
 	"github.com/ikkai-go/idempotency/idempotent"
-	. "github.com/ikkai-go/idempotency/internal/explore"
+	. "github.com/ikkai-go/idempotency/internal/proof/explore"
 	"github.com/ikkai-go/idempotency/persistence"
 	"github.com/ikkai-go/idempotency/persistence/dynamostore"
 )

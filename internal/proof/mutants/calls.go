@@ -33,14 +33,14 @@ var callMutants = []mutant{
 		file:   "persistence/record.go",
 		old:    "r.ExpiresAt.Unix() < now.Unix()",
 		new:    "r.ExpiresAt.Unix() <= now.Unix()",
-		caught: []test{{"persistence", "TestMemoryKeepsTheContract"}, {"internal/explore", "TestEveryInterleavingKeepsThePromises"}},
+		caught: []test{{"persistence", "TestMemoryKeepsTheContract"}, {"internal/proof/explore", "TestEveryInterleavingKeepsThePromises"}},
 	},
 	{
 		name:   "leases in seconds are compared with now in milliseconds",
 		file:   "persistence/record.go",
 		old:    "r.LeaseUntil.UnixMilli() < now.UnixMilli()",
 		new:    "r.LeaseUntil.Unix() < now.UnixMilli()",
-		caught: []test{{"persistence", "TestReports3And4ALeaseAndAnExpiryEndInTheirOwnUnits"}, {"internal/explore", "TestEveryInterleavingKeepsThePromises"}},
+		caught: []test{{"persistence", "TestReports3And4ALeaseAndAnExpiryEndInTheirOwnUnits"}, {"internal/proof/explore", "TestEveryInterleavingKeepsThePromises"}},
 	},
 	{
 		name:   "a running record without a lease is abandoned",
@@ -128,7 +128,7 @@ var callMutants = []mutant{
 		file:   "persistence/dynamostore/write.go",
 		old:    `const mine = "#o = :owner AND #s = :processing"`,
 		new:    `const mine = "(#o = :owner OR attribute_exists(#o)) AND #s = :processing"`,
-		caught: []test{{"internal/explore", "TestEveryInterleavingKeepsThePromises"}, {"idempotent", "TestAZombieCannotTouchTheWinner"}},
+		caught: []test{{"internal/proof/explore", "TestEveryInterleavingKeepsThePromises"}, {"idempotent", "TestAZombieCannotTouchTheWinner"}},
 	},
 	{
 		name:   "completing and releasing do not ask whether the record is running",
@@ -163,7 +163,7 @@ var callMutants = []mutant{
 		file:   "persistence/dynamostore/write.go",
 		old:    `attribute_not_exists(#k) OR #x < :now`,
 		new:    `attribute_exists(#x) OR attribute_not_exists(#k) OR #x < :now`,
-		caught: []test{{"internal/explore", "TestEveryInterleavingKeepsThePromises"}, {"idempotent", "TestTwoHundredCallersOfOneKeyRunOnce"}},
+		caught: []test{{"internal/proof/explore", "TestEveryInterleavingKeepsThePromises"}, {"idempotent", "TestTwoHundredCallersOfOneKeyRunOnce"}},
 	},
 	{
 		name:   "a take-over does not compare what it has seen",
@@ -177,7 +177,7 @@ var callMutants = []mutant{
 		file:   "persistence/dynamostore/write.go",
 		old:    "	u.set(phLease, \":lease\", number(millis(c.LeaseUntil)))\n",
 		new:    "",
-		caught: []test{{"persistence/dynamostore", "TestTheContractIsKept"}, {"internal/explore", "TestEveryInterleavingKeepsThePromises"}},
+		caught: []test{{"persistence/dynamostore", "TestTheContractIsKept"}, {"internal/proof/explore", "TestEveryInterleavingKeepsThePromises"}},
 	},
 	{
 		name:   "a completed record keeps its lease",
@@ -261,7 +261,7 @@ var callMutants = []mutant{
 		file:   "persistence/dynamostore/store.go",
 		old:    "case applied, s.schema.settledBy(found, l.Owner) && s.schema.records(found, o, finished):",
 		new:    "case applied, s.schema.status(found).Finished():",
-		caught: []test{{"persistence/dynamostore", "TestTheContractIsKept"}, {"internal/explore", "TestEveryInterleavingKeepsThePromises"}},
+		caught: []test{{"persistence/dynamostore", "TestTheContractIsKept"}, {"internal/proof/explore", "TestEveryInterleavingKeepsThePromises"}},
 	},
 	{
 		name:   "a late acquire is suspended by its own release",
@@ -305,7 +305,7 @@ var callMutants = []mutant{
 		file:   "idempotent/protocol.go",
 		old:    "return r.Owner == c.Owner && r.Status == persistence.StatusProcessing",
 		new:    "return r.Status == persistence.StatusProcessing",
-		caught: []test{{"internal/explore", "TestEveryInterleavingKeepsThePromises"}, {"idempotent", "TestRequestsAndCapacityOfEveryPath"}},
+		caught: []test{{"internal/proof/explore", "TestEveryInterleavingKeepsThePromises"}, {"idempotent", "TestRequestsAndCapacityOfEveryPath"}},
 	},
 	{
 		name:   "a finished record is replayed to another payload",
@@ -319,7 +319,7 @@ var callMutants = []mutant{
 		file:   "idempotent/acquire.go",
 		old:    "		got.waited = wait.elapsed()\n		got.reportWait(ctx, g)\n",
 		new:    "		_ = g.store.Release(ctx, record.Lease())\n		got.waited = wait.elapsed()\n		got.reportWait(ctx, g)\n",
-		caught: []test{{"internal/explore", "TestEveryInterleavingKeepsThePromises"}},
+		caught: []test{{"internal/proof/explore", "TestEveryInterleavingKeepsThePromises"}},
 	},
 	{
 		name:   "a claim of unknown fate is not given up",
@@ -333,7 +333,7 @@ var callMutants = []mutant{
 		file:   "idempotent/acquire.go",
 		old:    "return g.config.OnStoreFault == FailOpen &&\n",
 		new:    "return g.config.OnStoreFault <= FailOpen &&\n",
-		caught: []test{{"idempotent", "TestReport44WithTheStoreDownNothingRunsUnlessConfigured"}, {"internal/explore", "TestEveryInterleavingKeepsThePromises"}},
+		caught: []test{{"idempotent", "TestReport44WithTheStoreDownNothingRunsUnlessConfigured"}, {"internal/proof/explore", "TestEveryInterleavingKeepsThePromises"}},
 	},
 	{
 		name:   "the lease leaves no room for clock skew",
@@ -368,28 +368,28 @@ var callMutants = []mutant{
 		file:   "idempotent/tenure.go",
 		old:    "	err := t.complete(ctx, nil)\n	switch {",
 		new:    "	err := error(nil)\n	t.release(ctx, nil)\n	switch {",
-		caught: []test{{"internal/explore", "TestEveryInterleavingKeepsThePromises"}},
+		caught: []test{{"internal/proof/explore", "TestEveryInterleavingKeepsThePromises"}},
 	},
 	{
 		name:   "a failure is completed",
 		file:   "idempotent/tenure.go",
 		old:    "return t.unfinished(ctx, err, t.release(ctx, err))",
 		new:    "return cmp.Or(t.complete(ctx, err), err)",
-		caught: []test{{"internal/explore", "TestEveryInterleavingKeepsThePromises"}},
+		caught: []test{{"internal/proof/explore", "TestEveryInterleavingKeepsThePromises"}},
 	},
 	{
 		name:   "a panic leaves the record as it is",
 		file:   "idempotent/tenure.go",
 		old:    "	default:\n		t.release(ctx, errUnwound)\n",
 		new:    "	default:\n",
-		caught: []test{{"idempotent", "TestReport41PanicsGoOnAndLeaveNoLock"}, {"internal/explore", "TestEveryInterleavingKeepsThePromises"}},
+		caught: []test{{"idempotent", "TestReport41PanicsGoOnAndLeaveNoLock"}, {"internal/proof/explore", "TestEveryInterleavingKeepsThePromises"}},
 	},
 	{
 		name:   "a lost lease passes for success",
 		file:   "idempotent/tenure.go",
 		old:    "		return t.superseded(err)\n",
 		new:    "		return nil\n",
-		caught: []test{{"idempotent", "TestAZombieCannotTouchTheWinner"}, {"internal/explore", "TestEveryInterleavingKeepsThePromises"}},
+		caught: []test{{"idempotent", "TestAZombieCannotTouchTheWinner"}, {"internal/proof/explore", "TestEveryInterleavingKeepsThePromises"}},
 	},
 	{
 		name:   "a result too large is released",

@@ -3,7 +3,7 @@ package simulation_test
 import (
 	"testing"
 
-	"github.com/ikkai-go/idempotency/internal/simulation"
+	"github.com/ikkai-go/idempotency/internal/proof/simulation"
 )
 
 // A seed gives the same run every time: every request, every answer and every

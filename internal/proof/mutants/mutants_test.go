@@ -9,7 +9,7 @@ import (
 )
 
 func TestEveryMutantIsOne(t *testing.T) {
-	t.Chdir("../..")
+	t.Chdir("../../..")
 	names := make(map[string]bool)
 	for _, m := range mutants {
 		t.Run(m.name, func(t *testing.T) {
@@ -32,13 +32,13 @@ func TestEveryMutantIsOne(t *testing.T) {
 }
 
 func TestThePageHoldsTheTable(t *testing.T) {
-	page, err := os.ReadFile("../../docs/mutants.md")
+	page, err := os.ReadFile("../../../docs/mutants.md")
 	if err != nil {
 		t.Fatal(err)
 	}
 	var table strings.Builder
 	writeTable(&table)
 	if !strings.Contains(string(page), table.String()) {
-		t.Error("docs/mutants.md does not hold the table that go run ./internal/mutants -table prints")
+		t.Error("docs/mutants.md does not hold the table that go run ./internal/proof/mutants -table prints")
 	}
 }

@@ -13,7 +13,7 @@ import (
 
 	"github.com/aws/aws-lambda-go/events"
 
-	"github.com/ikkai-go/idempotency/internal/queuesim"
+	"github.com/ikkai-go/idempotency/internal/proof/queuesim"
 )
 
 func bodies(messages []events.SQSMessage) []string {
