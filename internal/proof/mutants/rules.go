@@ -75,7 +75,7 @@ var ruleMutants = []mutant{
 	},
 	{
 		name:   "a renewal does not ask whose record it is",
-		file:   "persistence/dynamostore/write.go",
+		file:   "persistence/dynamostore/transition.go",
 		old:    "	u := s.mine(l)\n	u.renew(l, seen)\n	return u.of(s, l.Key)\n",
 		new:    "	u := s.mine(l)\n	u.conditions = nil\n	u.renew(l, seen)\n	return u.of(s, l.Key)\n",
 		caught: []test{{"persistence/dynamostore", "TestTheContractIsKept"}},
