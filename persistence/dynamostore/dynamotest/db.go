@@ -9,8 +9,8 @@ import (
 // DB is an embedded DynamoDB: a set of tables in memory, served over DynamoDB's own protocol. It is an http.Handler and an
 // http.RoundTripper. It is safe for concurrent use. Requests are applied one at a time, each as a whole.
 type DB struct {
-	now     func() time.Time
-	limited bool // by WithThroughputLimits
+	now   func() time.Time
+	share float64 // of what partitions bear on AWS; 0 is without limits
 
 	mu      sync.Mutex
 	tables  map[string]*table

@@ -63,7 +63,8 @@ func (p *capacityPair) take(cost Capacity) {
 type heat struct {
 	partitions  []*partition // in the order of their places, the first from the very beginning on
 	provisioned capacityPair
-	cut         int // how many leading key values a place has where a partition may be split; 0 is all
+	scale       float64 // share of what a partition bears on AWS
+	cut         int     // how many leading key values a place has where a partition may be split; 0 is all
 }
 
 // partition is a range of places up to the next partition's.
@@ -76,11 +77,11 @@ type partition struct {
 	asked          int
 }
 
-func newHeat(now time.Time, onDemand bool, provisioned throughput, cut int) *heat {
-	h := &heat{cut: cut}
+func newHeat(now time.Time, onDemand bool, provisioned throughput, scale float64, cut int) *heat {
+	h := &heat{scale: scale, cut: cut}
 	count := newPartitions
 	if !onDemand {
-		count = int(math.Ceil(float64(provisioned.Read)/partitionReads + float64(provisioned.Write)/partitionWrites))
+		count = int(math.Ceil(float64(provisioned.Read)/h.bears(fetching) + float64(provisioned.Write)/h.bears(writing)))
 		// There is nothing unused yet that could be saved.
 		h.provisioned.take(Capacity{Read: float64(provisioned.Read), Write: float64(provisioned.Write)}.times(burst.Seconds() - 1))
 		h.provisioned.reads.at, h.provisioned.writes.at = now, now
@@ -89,6 +90,14 @@ func newHeat(now time.Time, onDemand bool, provisioned throughput, cut int) *hea
 		h.partitions = append(h.partitions, &partition{low: segment(number, max(count, 1)).low})
 	}
 	return h
+}
+
+// bears is what a partition bears a second.
+func (h *heat) bears(d direction) float64 {
+	if d == writing {
+		return partitionWrites * h.scale
+	}
+	return partitionReads * h.scale
 }
 
 // at is the partition that has the place, and its number.
@@ -110,10 +119,7 @@ func (h *heat) admit(now time.Time, p place, d direction, provisioned float64) (
 	number, asked := h.at(p)
 	asked.recent[asked.asked%len(asked.recent)] = p
 	asked.asked++
-	rate := float64(partitionReads)
-	if d == writing {
-		rate = partitionWrites
-	}
+	rate := h.bears(d)
 	left := asked.left.of(d)
 	left.refill(now, rate)
 	if left.taken < rate {

@@ -34,7 +34,7 @@ func TestPartitionsAreSplitForHeatButNotForOneItem(t *testing.T) {
 		"one item of many hot ones":          {0, func(_, n int) place { return at("one", n%4*n) }, 1000, 1000 + load*cost*3/4},
 	} {
 		t.Run(name, func(t *testing.T) {
-			h := newHeat(start, true, throughput{}, c.cut)
+			h := newHeat(start, true, throughput{}, 1, c.cut)
 			accepted := func(second int) int {
 				accepted := 0
 				for n := range load {

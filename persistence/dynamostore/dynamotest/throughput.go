@@ -10,14 +10,21 @@ import "errors"
 // A new table with on-demand capacity has four partitions. One that had to refuse requests for a minute (the figure is
 // ours; AWS publishes none) is split where it is hot, but never for the sake of one item, and never inside a partition key
 // of a table with local indexes: a hot key stays hot. The limits go by the database's clock; see WithClock.
-func WithThroughputLimits() Option {
-	return func(db *DB) { db.limited = true }
+func WithThroughputLimits() Option { return WithThroughputShare(1) }
+
+// WithThroughputShare is WithThroughputLimits with partitions that bear a share of what they do on AWS, more than 0: with 0.1
+// a tenth of a load shows what the whole does, for a tenth of the work. What is provisioned is taken as it is.
+func WithThroughputShare(share float64) Option {
+	if !(share > 0) {
+		panic("dynamotest: a share of the throughput must be more than 0")
+	}
+	return func(db *DB) { db.share = share }
 }
 
 // limitsOf is the heat of the table, or of its global index if x is one; a local index shares the table's. nil is without
 // limits.
 func (c *call) limitsOf(t *table, x *index) *heat {
-	if !c.limited || c.unlimited {
+	if c.share == 0 || c.unlimited {
 		return nil
 	}
 	held, provisioned := &t.items, t.throughput
@@ -31,7 +38,7 @@ func (c *call) limitsOf(t *table, x *index) *heat {
 				cut = len(t.keys.hashes())
 			}
 		}
-		held.heat = newHeat(c.at, t.billingMode == billingOnDemand, provisioned, cut)
+		held.heat = newHeat(c.at, t.billingMode == billingOnDemand, provisioned, c.share, cut)
 	}
 	return held.heat
 }

@@ -26,10 +26,11 @@ type load struct {
 
 const loaded = "orders"
 
-func newLoad(t *testing.T, change func(*dynamodb.CreateTableInput)) *load {
+func newLoad(t *testing.T, change func(*dynamodb.CreateTableInput), options ...dynamotest.Option) *load {
 	t.Helper()
 	l := &load{T: t, now: time.Unix(1_700_000_000, 0)}
-	l.db = dynamotest.New(t, dynamotest.WithThroughputLimits(), dynamotest.WithClock(func() time.Time { return l.now }))
+	options = append([]dynamotest.Option{dynamotest.WithThroughputLimits(), dynamotest.WithClock(func() time.Time { return l.now })}, options...)
+	l.db = dynamotest.New(t, options...)
 	l.client = l.db.Client(func(o *dynamodb.Options) { o.Retryer = aws.NopRetryer{} })
 	in := &dynamodb.CreateTableInput{
 		TableName: aws.String(loaded), BillingMode: types.BillingModePayPerRequest,
