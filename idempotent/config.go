@@ -211,7 +211,7 @@ const (
 
 // ConfigError is one fault of a [Config]; [New] joins all it finds.
 type ConfigError struct {
-	origin
+	mark
 
 	// Field of the Config; or of the [Batch], with its name: "Batch.ID".
 	Field   string

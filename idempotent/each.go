@@ -96,7 +96,7 @@ func (e *ItemError) Unwrap() error { return e.Err }
 // of a guarded function, so that the failure of one item, however permanent, never is
 // that of a call around the whole batch.
 type UnfinishedError struct {
-	origin
+	mark
 
 	Batch    string // its name
 	Progress Progress

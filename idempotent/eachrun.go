@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/ikkai-go/idempotency"
+	"github.com/ikkai-go/idempotency/idempotent/internal/result"
 	"github.com/ikkai-go/idempotency/persistence"
 )
 
@@ -174,7 +175,7 @@ func (r *batchRun) identity(item int) (id Identity) {
 		return id
 	}
 	var payload []byte
-	if payload, id.err = encodeEvent(r.content(item)); id.err == nil {
+	if payload, id.err = result.EncodeEvent(r.content(item)); id.err == nil {
 		id.selected.fingerprint, id.err = r.guard.fingerprint(payload)
 	}
 	return id

@@ -5,6 +5,9 @@ import (
 	"encoding/json"
 	"strconv"
 	"strings"
+
+	"github.com/ikkai-go/idempotency/idempotent/internal/failure"
+	"github.com/ikkai-go/idempotency/idempotent/internal/result"
 )
 
 // What is recorded of steps are entries of the record's steps: JSON texts under
@@ -73,7 +76,7 @@ type entry struct {
 
 // decision is what is recorded of a call that has failed for good.
 type decision struct {
-	failure
+	failure.Failure
 	// Declined are the steps that were started, must run at most once, and are known
 	// not to have happened.
 	Declined []string `json:"declined,omitempty"`
@@ -82,12 +85,12 @@ type decision struct {
 // compensationFailure is what is recorded of a compensation that failed.
 type compensationFailure struct {
 	Step string `json:"step"`
-	failure
+	failure.Failure
 }
 
 // mustEncodeEntry encodes an entry of text and numbers, which always encodes.
 func mustEncodeEntry(e any) []byte {
-	stored, err := encodeJSON(e)
+	stored, err := result.JSON(e)
 	if err != nil {
 		panic(err)
 	}

@@ -29,7 +29,7 @@ var (
 // nothing was stored. The cause tells a missing one ([idempotency.ErrMissing])
 // from a payload that can't be understood.
 type KeyError struct {
-	origin
+	mark
 
 	Operation string
 	Err       error
@@ -48,7 +48,7 @@ func (e *KeyError) Unwrap() error { return e.Err }
 // InProgressError says that another run of this key is under way. Nothing ran;
 // the same request may be sent again.
 type InProgressError struct {
-	origin
+	mark
 
 	Key string
 	// RetryAfter is when it is worth asking again: after as long again as the run's
@@ -68,7 +68,7 @@ func (e *InProgressError) Is(target error) bool { return target == ErrInProgress
 // MismatchError says that the key was used before with another payload. Nothing
 // ran, and the record is as it was.
 type MismatchError struct {
-	origin
+	mark
 
 	Key string
 	// Record is what the key stands for.
@@ -86,7 +86,7 @@ func (e *MismatchError) Is(target error) bool { return target == ErrMismatch }
 // result was too large or could not be encoded, so there is nothing to replay. It
 // must not run again.
 type ResultNotStoredError struct {
-	origin
+	mark
 
 	Key string
 }
@@ -104,7 +104,7 @@ func (e *ResultNotStoredError) Is(target error) bool { return target == ErrResul
 // Its text says what kind of error that was and not more: the texts of decoders quote
 // what they could not read.
 type ReplayError struct {
-	origin
+	mark
 
 	Key string
 	// Result is what is stored.
@@ -138,7 +138,7 @@ func (e *ReplayError) Unwrap() error { return e.Err }
 // to run again in that case. Nothing ran. In a [*StepError] it says the same of a
 // step that must run at most once.
 type OutcomeUnknownError struct {
-	origin
+	mark
 
 	Key string
 	// LeaseUntil is when the earlier run's lease ended; zero for a step.
@@ -165,7 +165,7 @@ func (e *OutcomeUnknownError) Unwrap() error { return e.Err }
 // the record by now: the lease was over before the end, and another run was
 // started or has finished. What is replayed is the other run's result.
 type LeaseLostError struct {
-	origin
+	mark
 
 	Key string
 	// Executed says that this run's effects have happened. It is false where effects
@@ -189,7 +189,7 @@ func (e *LeaseLostError) Unwrap() error { return e.Err }
 
 // StoreError says that the store failed, and whether the function ran.
 type StoreError struct {
-	origin
+	mark
 
 	// Op is what was asked of the store: "acquire", "complete", "checkpoint" or "renew".
 	Op  string
@@ -232,7 +232,7 @@ func (e *StoreError) Unwrap() error { return e.Err }
 // [context.DeadlineExceeded] where the environment was frozen until the lease
 // was over.
 type NotStartedError struct {
-	origin
+	mark
 
 	Key string // empty if it was too late even to find it
 	Err error
@@ -255,7 +255,7 @@ func (e *NotStartedError) Unwrap() error { return e.Err }
 // refuse its response. The record says so, without the response: duplicates get
 // *ResultNotStoredError.
 type ResponseTooLargeError struct {
-	origin
+	mark
 
 	// Size of the response, in bytes.
 	Size int

@@ -1,12 +1,12 @@
 package idempotent
 
 import (
-	"bytes"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"reflect"
+
+	"github.com/ikkai-go/idempotency/idempotent/internal/result"
 )
 
 // Func returns fn guarded. The key expression sees the event's JSON form, so it
@@ -30,15 +30,15 @@ import (
 // interfaces with methods.
 func Func[In, Out any](g *Guard, fn func(context.Context, In) (Out, error)) func(context.Context, In) (Out, error) {
 	g.mustHaveKey("Func")
-	mustEncode(reflect.TypeFor[Out]())
+	result.MustKeep(reflect.TypeFor[Out]())
 	if fn == nil {
 		panic("idempotent: Func of a nil function")
 	}
 	return func(ctx context.Context, in In) (Out, error) {
 		identify := func() (identity, error) {
-			payload, err := encodeEvent(in)
+			payload, err := result.EncodeEvent(in)
 			if err == nil && g.config.Dialect != nil {
-				err = refuseReplaced(in, payload)
+				err = result.RefuseReplaced(in, payload)
 			}
 			if err != nil {
 				return identity{}, err
@@ -106,7 +106,7 @@ func (id Identity) of(g *Guard) (identity, error) {
 // request whose key is known with another fingerprint is refused with
 // *MismatchError.
 func DoAs[Out any](ctx context.Context, g *Guard, id Identity, fn func(context.Context) (Out, error)) (Out, error) {
-	mustEncode(reflect.TypeFor[Out]())
+	result.MustKeep(reflect.TypeFor[Out]())
 	return typed(ctx, g, func() (identity, error) { return id.of(g) }, fn)
 }
 
@@ -121,12 +121,12 @@ func typed[Out any](ctx context.Context, g *Guard, identify func() (identity, er
 			return err
 		}
 		done, e.done = true, true
-		e.result, e.omit = encodeResult(&out)
+		e.result, e.omit = result.Encode(&out)
 		return nil
 	})
 	if stored != nil {
 		out = *new(Out) // of a run that lost
-		if err := decodeResult(stored.result, &out); err != nil {
+		if err := result.Decode(stored.result, &out); err != nil {
 			return out, &ReplayError{Key: stored.key, Result: stored.result, Err: err}
 		}
 	}
@@ -137,47 +137,4 @@ func typed[Out any](ctx context.Context, g *Guard, identify func() (identity, er
 		out = *new(Out) // it came to nothing: its writes were refused, or it was undone
 	}
 	return out, err
-}
-
-// encodeEvent returns the JSON that keys are selected from.
-func encodeEvent(in any) ([]byte, error) {
-	if raw, ok := in.(json.RawMessage); ok {
-		return raw, nil
-	}
-	payload, err := json.Marshal(in)
-	if err != nil {
-		return nil, &lossError{fmt.Sprintf("the event can't be encoded (%T)", err), err}
-	}
-	return markReplaced(payload), nil
-}
-
-// refuseReplaced returns an error if an encoded event has the mark of markReplaced:
-// dialects take lone surrogates.
-func refuseReplaced(in any, payload []byte) error {
-	if _, raw := in.(json.RawMessage); !raw && bytes.Contains(payload, []byte(`\ud800`)) {
-		return errors.New("the event has strings that are not UTF-8")
-	}
-	return nil
-}
-
-// markReplaced turns what encoding/json writes for bytes that are not UTF-8, the
-// escape \ufffd, into a lone surrogate. Otherwise all such bytes would give the
-// same key; so the key is refused if it is made of them. (A genuine U+FFFD is
-// written as itself; only one that a raw message spells as an escape is taken for
-// a replaced byte.)
-func markReplaced(payload []byte) []byte {
-	escape := []byte(`\ufffd`)
-	if !bytes.Contains(payload, escape) {
-		return payload
-	}
-	for i := 0; i < len(payload); i++ {
-		if payload[i] != '\\' {
-			continue
-		}
-		if bytes.HasPrefix(payload[i:], escape) {
-			copy(payload[i:], `\ud800`)
-		}
-		i++ // the escaped character
-	}
-	return payload
 }

@@ -10,6 +10,8 @@ import (
 	"sync"
 	"time"
 
+	"github.com/ikkai-go/idempotency/idempotent/internal/failure"
+	"github.com/ikkai-go/idempotency/idempotent/internal/result"
 	"github.com/ikkai-go/idempotency/persistence"
 )
 
@@ -378,7 +380,7 @@ func (e *ending) take(output []byte, err error) {
 	with.Output, with.Omitted = output, false
 	var stored []byte
 	if err == nil {
-		stored, err = encodeJSON(with)
+		stored, err = result.JSON(with)
 	}
 	if err == nil {
 		err = decodeEntry(stored, new(entry))
@@ -587,12 +589,8 @@ func (j *journal) unkept(err error, effect []byte) error {
 	return &StoreError{Op: "checkpoint", Key: j.call.Key, Executed: effect != nil, Result: effect, Retryable: persistence.Retryable(err), Err: err}
 }
 
-// What entries without an output take of a record, in bytes, and what is left for a
-// failure that has to be recorded.
-const (
-	entrySize   = 160
-	failureSize = 2 << 10
-)
+// entrySize is what an entry without an output takes of a record, in bytes.
+const entrySize = 160
 
 // reserve is what must stay free in the record for what the steps under way, and
 // undoing those that are finished, have yet to record; not counting the entry of the
@@ -617,7 +615,7 @@ func (j *journal) reserve(writing string) int {
 		compensable = true
 	}
 	if compensable && !j.undoing.begun {
-		n += 2 * failureSize
+		n += 2 * failure.Size
 	}
 	return n
 }

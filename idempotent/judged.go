@@ -2,81 +2,66 @@ package idempotent
 
 import (
 	"errors"
-	"sync/atomic"
 
 	"github.com/ikkai-go/idempotency"
+	"github.com/ikkai-go/idempotency/idempotent/internal/origin"
 	"github.com/ikkai-go/idempotency/persistence"
 )
 
-// origin tells whether an error of this package has come out of a guarded function,
-// which got it from a guarded call of its own. It then says nothing of what else the
-// function has done. Safe for concurrent use, because a function may return the same
-// error to several callers.
-type origin struct{ passedOn atomic.Bool }
-
-func (o *origin) inner() bool { return o.passedOn.Load() }
-
-func (o *origin) passOn() { o.passedOn.Store(true) }
+// mark is embedded in the errors of this package: see [origin.Mark].
+type mark = origin.Mark
 
 // ofFunction marks the error that a guarded function has returned, unless the call of
-// that key has made it itself, for the function to hand on.
+// that key has made it itself, for the function to hand on. What wraps an error is judged
+// by itself.
 func ofFunction(err error, key string) {
-	switch own := err.(type) { //nolint:errorlint // what wraps an error is judged by itself
-	case nil:
-	case *StepError:
-		if own.Key != key {
-			own.passOn()
-		}
-	case *CompensationError:
-		if own.Key != key {
-			own.passOn()
-		}
-	case *PermanentError:
-		// It is the function's statement, and the record's.
-	case interface{ passOn() }:
-		own.passOn()
+	if own, ok := err.(interface{ PassOn(key string) }); ok { //nolint:errorlint // the outermost
+		own.PassOn(key)
 	}
 }
 
-func (e *ConfigError) verdict() Verdict {
+// PassOn does nothing: a permanent failure is the function's statement, and the record's.
+func (e *PermanentError) PassOn(string) {}
+
+func (e *ConfigError) Verdict() Verdict {
 	return Verdict{Done: DoneNothing, Code: CodeInvalidConfig}
 }
 
-func (e *KeyError) verdict() Verdict {
+func (e *KeyError) Verdict() Verdict {
 	if errors.Is(e.Err, idempotency.ErrMissing) {
 		return Verdict{Done: DoneNothing, Code: CodeKeyMissing}
 	}
 	return Verdict{Done: DoneNothing, Code: CodeKeyUnusable}
 }
 
-func (e *InProgressError) verdict() Verdict {
+func (e *InProgressError) Verdict() Verdict {
 	return Verdict{Done: DoneMaybe, Retry: true, After: e.RetryAfter, Code: CodeInProgress}
 }
 
 // The request that the key was used for may have done anything; this one nothing.
-func (e *MismatchError) verdict() Verdict {
+func (e *MismatchError) Verdict() Verdict {
 	return Verdict{Done: DoneNothing, Code: CodeMismatch}
 }
 
 // How far a function got that has failed for good is its own to say.
-func (e *PermanentError) verdict() Verdict {
+func (e *PermanentError) Verdict() Verdict {
 	return Verdict{Done: DoneMaybe, Code: CodeFailed}
 }
 
-func (e *ResultNotStoredError) verdict() Verdict {
+func (e *ResultNotStoredError) Verdict() Verdict {
 	return Verdict{Done: DoneAll, Code: CodeResultNotStored}
 }
 
-func (e *ReplayError) verdict() Verdict {
+func (e *ReplayError) Verdict() Verdict {
 	return Verdict{Done: DoneAll, Code: CodeReplayUnreadable}
 }
 
-func (e *OutcomeUnknownError) verdict() Verdict {
+func (e *OutcomeUnknownError) Verdict() Verdict {
 	return Verdict{Done: DoneMaybe, Code: CodeOutcomeUnknown}
 }
 
 // The record is another run's, and a repetition gets what that one makes of it.
-func (e *LeaseLostError) verdict() Verdict {
+func (e *LeaseLostError) Verdict() Verdict {
 	v := Verdict{Done: DoneMaybe, Retry: true, After: askAgain, Code: CodeLeaseLost}
 	if e.Executed {
 		v.Done = DoneAll
@@ -84,7 +69,7 @@ func (e *LeaseLostError) verdict() Verdict {
 	return v
 }
 
-func (e *StoreError) verdict() Verdict {
+func (e *StoreError) Verdict() Verdict {
 	if e.told.Code != "" {
 		return e.told
 	}
@@ -103,15 +88,15 @@ func (e *StoreError) verdict() Verdict {
 	return v
 }
 
-func (e *NotStartedError) verdict() Verdict {
+func (e *NotStartedError) Verdict() Verdict {
 	return Verdict{Done: DoneNothing, Retry: true, After: askAgain, Code: CodeNotStarted}
 }
 
-func (e *ResponseTooLargeError) verdict() Verdict {
+func (e *ResponseTooLargeError) Verdict() Verdict {
 	return Verdict{Done: DoneAll, Code: CodeResponseTooLarge}
 }
 
-func (e *StepError) verdict() Verdict {
+func (e *StepError) Verdict() Verdict {
 	v := Verdict{Done: DoneMaybe, Retry: true, Code: CodeStepFailed}
 	switch cause, known := errors.AsType[judged](e.Err); {
 	case needsPerson(e.Err):
@@ -122,7 +107,7 @@ func (e *StepError) verdict() Verdict {
 			v.Code = CodeStuck
 		}
 	case known:
-		v.Retry, v.After = cause.verdict().Retry, cause.verdict().After
+		v.Retry, v.After = cause.Verdict().Retry, cause.Verdict().After
 	}
 	return v
 }
@@ -138,14 +123,14 @@ func needsPerson(err error) bool {
 	return false
 }
 
-func (e *PartialSuccessError) verdict() Verdict {
+func (e *PartialSuccessError) Verdict() Verdict {
 	if e.Stuck {
 		return Verdict{Done: DoneSomething, Code: CodeStuck}
 	}
 	return Verdict{Done: DoneSomething, Retry: true, After: askAgain, Code: CodePartialSuccess}
 }
 
-func (e *CompensationError) verdict() Verdict {
+func (e *CompensationError) Verdict() Verdict {
 	if e.Unrecorded {
 		return Verdict{Done: DoneMaybe, Code: CodeCompensationFailed}
 	}
@@ -155,7 +140,7 @@ func (e *CompensationError) verdict() Verdict {
 	return Verdict{Done: DoneSomething, Retry: true, After: askAgain, Code: CodeCompensationFailed}
 }
 
-func (e *UnfinishedError) verdict() Verdict {
+func (e *UnfinishedError) Verdict() Verdict {
 	p := e.Progress
 	if p.Done+p.Replayed+p.Permanent+p.Failed+p.Held == 0 {
 		return Verdict{Done: DoneNothing, Retry: true, Code: CodeUnfinished}

@@ -3,9 +3,8 @@ package idempotent
 import (
 	"encoding/json"
 	"errors"
-	"reflect"
-	"strings"
 
+	"github.com/ikkai-go/idempotency/idempotent/internal/failure"
 	"github.com/ikkai-go/idempotency/persistence"
 )
 
@@ -19,14 +18,14 @@ func Permanent(err error) error {
 	if err == nil {
 		return nil
 	}
-	return &PermanentError{Type: typeName(err), Message: storable(err.Error()), Err: err}
+	return &PermanentError{Type: failure.TypeName(err), Message: failure.Text(err), Err: err}
 }
 
 // PermanentError is a final failure: as the function returned it, or as it was
 // recorded. Both print the same text and, where the function returned it as it
 // is, are reported as the same errorType.
 type PermanentError struct {
-	origin
+	mark
 
 	// Type is the Go type name of the original error, without its package.
 	Type string
@@ -44,13 +43,6 @@ func (e *PermanentError) Is(target error) bool { return target == ErrPermanent }
 // Unwrap returns the original error, if this is not a replay.
 func (e *PermanentError) Unwrap() error { return e.Err }
 
-// failure is how a permanent failure is stored. The names are those of Lambda's
-// own error responses.
-type failure struct {
-	Type    string `json:"errorType"`
-	Message string `json:"errorMessage"`
-}
-
 // recordable returns what to store of an error, if it is permanent. What is
 // stored is the text of the error that the caller sees, which may wrap the
 // permanent one. An error that says that something is not undone yet is not final,
@@ -60,49 +52,16 @@ func recordable(err error) ([]byte, bool) {
 	if !ok || permanent == nil || errors.Is(err, ErrCompensation) {
 		return nil, false
 	}
-	stored, _ := json.Marshal(failure{Type: permanent.Type, Message: storable(err.Error())}) // two strings always encode
-	return stored, true
-}
-
-// failureOf is what is recorded of an error that is not final.
-func failureOf(err error) failure {
-	return failure{Type: typeName(err), Message: shorten(storable(err.Error()), maxNote)}
+	return failure.Failure{Type: permanent.Type, Message: failure.Text(err)}.Encode(), true
 }
 
 func replayFailure(r persistence.Record) error {
 	if r.ResultOmitted {
 		return &PermanentError{Message: "the operation failed for good, its error was not stored"}
 	}
-	var f failure
+	var f failure.Failure
 	if err := json.Unmarshal(r.Result, &f); err != nil {
 		return &ReplayError{Key: r.Key, Result: r.Result, Err: err}
 	}
 	return &PermanentError{Type: f.Type, Message: f.Message}
-}
-
-// maxMessage is how much of an error's text is stored, in bytes; maxNote where it
-// has to fit into what a record with steps keeps free. (JSON may take six bytes for
-// one.)
-const (
-	maxMessage = 4 << 10
-	maxNote    = failureSize / 8
-)
-
-func storable(message string) string {
-	return shorten(strings.ToValidUTF8(message, "\uFFFD"), maxMessage)
-}
-
-func shorten(message string, limit int) string {
-	if len(message) <= limit {
-		return message
-	}
-	return strings.ToValidUTF8(message[:limit], "") + "…"
-}
-
-func typeName(err error) string {
-	t := reflect.TypeOf(err)
-	if t.Kind() == reflect.Pointer {
-		t = t.Elem()
-	}
-	return t.Name()
 }

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/ikkai-go/idempotency/idempotent/internal/failure"
 	"github.com/ikkai-go/idempotency/persistence"
 )
 
@@ -169,7 +170,7 @@ func (j *journal) left() []*stepState {
 
 // decide records that the call goes backward from now on, unless it does already.
 // Before that, the record must know of everything that has happened.
-func (j *journal) decide(ctx context.Context, failure []byte) error {
+func (j *journal) decide(ctx context.Context, why []byte) error {
 	j.mu.Lock()
 	decided := j.history.decision != nil
 	unsent := j.history.in(pending)
@@ -186,10 +187,10 @@ func (j *journal) decide(ctx context.Context, failure []byte) error {
 	j.mu.Lock()
 	d := decision{Declined: names(j.history.in(declined))}
 	j.mu.Unlock()
-	_ = json.Unmarshal(failure, &d.failure) // it is ours
+	_ = json.Unmarshal(why, &d.Failure) // it is ours
 	err := j.keep(ctx, "", unwindingEntry, mustEncodeEntry(d), nil)
 	if errors.Is(err, persistence.ErrTooLarge) {
-		d.Message = shorten(d.Message, maxNote)
+		d.Message = failure.Shorten(d.Message)
 		err = j.keep(ctx, "", unwindingEntry, mustEncodeEntry(d), nil)
 	}
 	if err != nil {
@@ -289,6 +290,6 @@ func (j *journal) noteStuck(ctx context.Context, at *stepState, stopped error) {
 	if errors.Is(stopped, ErrLeaseLost) || j.history.noted {
 		return
 	}
-	note := compensationFailure{Step: at.name, failure: failureOf(stopped)}
+	note := compensationFailure{Step: at.name, Failure: failure.Note(stopped)}
 	j.history.noted = j.keep(ctx, "", compensationEntry, mustEncodeEntry(note), nil) == nil
 }

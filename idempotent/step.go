@@ -13,6 +13,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/ikkai-go/idempotency"
+	"github.com/ikkai-go/idempotency/idempotent/internal/result"
 	"github.com/ikkai-go/idempotency/persistence"
 )
 
@@ -77,7 +78,7 @@ type StepSpec[Out any] struct {
 
 // StepAs is [Step] with a [StepSpec].
 func StepAs[Out any](ctx context.Context, spec StepSpec[Out], fn func(context.Context) (Out, error)) (Out, error) {
-	mustEncode(reflect.TypeFor[Out]())
+	result.MustKeep(reflect.TypeFor[Out]())
 	if fn == nil {
 		panic(fmt.Sprintf("idempotent: step %q of a nil function", spec.Name))
 	}
@@ -90,15 +91,15 @@ func StepAs[Out any](ctx context.Context, spec StepSpec[Out], fn func(context.Co
 			out, err = fn(ctx)
 			return err
 		},
-		encode: func() ([]byte, error) { return encodeResult(&out) },
-		decode: func(stored []byte) error { return decodeResult(stored, &out) },
+		encode: func() ([]byte, error) { return result.Encode(&out) },
+		decode: func(stored []byte) error { return result.Decode(stored, &out) },
 	}
 	if spec.Compensate != nil {
 		s.compensate = func(ctx context.Context, stored []byte) error {
 			output := out // kept in memory only, where it could not be stored
 			if stored != nil {
 				output = *new(Out)
-				if err := decodeResult(stored, &output); err != nil {
+				if err := result.Decode(stored, &output); err != nil {
 					return err
 				}
 			}
@@ -137,9 +138,9 @@ func (s *step) digest() (string, error) {
 	}
 	input, err := json.Marshal(map[string]any{"input": s.input}) // an empty input is an input
 	if err != nil {
-		return "", fmt.Errorf("%w: %w", ErrStepMisuse, &lossError{fmt.Sprintf("the input can't be encoded (%T)", err), err})
+		return "", fmt.Errorf("%w: %w", ErrStepMisuse, result.Loss(err, "the input can't be encoded (%T)", err))
 	}
-	digest, err := idempotency.WholePayload().Fingerprint(markReplaced(input))
+	digest, err := idempotency.WholePayload().Fingerprint(result.MarkReplaced(input))
 	if err != nil {
 		return "", fmt.Errorf("%w: the input: %w", ErrStepMisuse, err)
 	}

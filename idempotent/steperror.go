@@ -37,7 +37,7 @@ var (
 // *NotStartedError, *LeaseLostError, *StoreError, *OutcomeUnknownError, *ReplayError,
 // *ResultNotStoredError.
 type StepError struct {
-	origin
+	mark
 
 	// Key of the record; empty where there is none.
 	Key  string
@@ -47,6 +47,14 @@ type StepError struct {
 	// effect was to commit with the record.
 	Executed bool
 	Err      error
+}
+
+// PassOn notes that the function of the call of that key has returned the error. That
+// call's own errors are for its function to hand on.
+func (e *StepError) PassOn(key string) {
+	if e.Key != key {
+		e.mark.PassOn(key)
+	}
 }
 
 func (e *StepError) Error() string { return fmt.Sprintf("idempotent: step %q: %v", e.Step, e.Err) }
@@ -61,7 +69,7 @@ func (e *StepError) Unwrap() error { return e.Err }
 // that these are kept: the next arrival of the request resumes it. It is what a
 // guarded call returns in place of the function's error then.
 type PartialSuccessError struct {
-	origin
+	mark
 
 	Key string
 	// Done are the finished steps, in the order in which they were finished.
@@ -87,7 +95,7 @@ func (e *PartialSuccessError) Unwrap() error { return e.Err }
 // not all be undone. The record says so too, and the next arrival of the request goes
 // on undoing them; but where just that could not be recorded, it goes forward again.
 type CompensationError struct {
-	origin
+	mark
 
 	Key string
 	// Left are the steps that are still to be undone, in the order in which that will
@@ -100,6 +108,13 @@ type CompensationError struct {
 	Err error
 	// Compensation is why that did not succeed.
 	Compensation error
+}
+
+// PassOn is as that of [StepError].
+func (e *CompensationError) PassOn(key string) {
+	if e.Key != key {
+		e.mark.PassOn(key)
+	}
 }
 
 func (e *CompensationError) Error() string {

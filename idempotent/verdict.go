@@ -111,13 +111,15 @@ const (
 	CodeFunctionFailed Code = "function_failed"
 )
 
-// judged is an error of this package that knows its verdict.
+// judged is an error of a guarded call that knows its verdict. Those of the packages
+// beside this one are such errors as well.
 type judged interface {
 	error
-	verdict() Verdict
-	// inner tells whether the error has come out of a guarded function, and so speaks
+	// Verdict is what the error says about the request of its call.
+	Verdict() Verdict
+	// Inner tells whether the error has come out of a guarded function, and so speaks
 	// of something that it did rather than of the call.
-	inner() bool
+	Inner() bool
 }
 
 // VerdictOf returns what the error of a guarded call says about its request. The error
@@ -134,15 +136,15 @@ func VerdictOf(err error) Verdict {
 	if err == nil {
 		return Verdict{Done: DoneAll, Code: CodeCompleted}
 	}
-	if own, ok := err.(judged); ok && !own.inner() { //nolint:errorlint // the outermost
-		return own.verdict()
+	if own, ok := err.(judged); ok && !own.Inner() { //nolint:errorlint // the outermost
+		return own.Verdict()
 	}
 	if errors.Is(err, ErrSkip) && !errors.Is(err, ErrPermanent) {
 		return Verdict{Done: DoneNothing, Code: CodeSkipped}
 	}
 	v := Verdict{Retry: true, Code: CodeFunctionFailed}
 	if own, ok := errors.AsType[judged](err); ok {
-		passed := own.verdict()
+		passed := own.Verdict()
 		v.Retry, v.After = passed.Retry, passed.After
 		if errors.Is(own, ErrPermanent) {
 			v.Code = CodeFailed // an error that wraps a permanent one is permanent as a whole

@@ -132,8 +132,8 @@ var ruleMutants = []mutant{
 	{
 		name:   "an error is judged by the innermost",
 		file:   "idempotent/verdict.go",
-		old:    "	if own, ok := err.(judged); ok && !own.inner() { //nolint:errorlint // the outermost\n",
-		new:    "	for inner := errors.Unwrap(err); inner != nil; inner = errors.Unwrap(inner) {\n		if own, ok := inner.(judged); ok {\n			return own.verdict()\n		}\n	}\n	if own, ok := err.(judged); ok && !own.inner() { //nolint:errorlint // the outermost\n",
+		old:    "	if own, ok := err.(judged); ok && !own.Inner() { //nolint:errorlint // the outermost\n",
+		new:    "	for inner := errors.Unwrap(err); inner != nil; inner = errors.Unwrap(inner) {\n		if own, ok := inner.(judged); ok {\n			return own.Verdict()\n		}\n	}\n	if own, ok := err.(judged); ok && !own.Inner() { //nolint:errorlint // the outermost\n",
 		caught: []test{{"idempotent", "TestAnErrorIsJudgedByTheOutermost"}},
 	},
 	{
@@ -188,8 +188,8 @@ var ruleMutants = []mutant{
 	{
 		name:   "a function's own error is that of a call inside of it",
 		file:   "idempotent/judged.go",
-		old:    "	case interface{ passOn() }:\n		own.passOn()\n",
-		new:    "",
+		old:    "		own.PassOn(key)\n",
+		new:    "		_ = own\n",
 		caught: []test{{"internal/entrysuite", "TestEveryEntryPointKeepsEveryRule"}},
 	},
 	{
