@@ -228,7 +228,7 @@ func (e *ConfigError) Error() string {
 }
 
 // Is reports whether target is [ErrConfig].
-func (e *ConfigError) Is(target error) bool { return target == ErrConfig }
+func (e *ConfigError) Is(target error) bool { return target == ErrConfig || e.mark.Is(target) }
 
 // Unwrap returns the cause.
 func (e *ConfigError) Unwrap() error { return e.Err }

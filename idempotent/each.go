@@ -117,7 +117,7 @@ func (e *UnfinishedError) Error() string {
 }
 
 // Is reports whether target is [ErrUnfinished].
-func (e *UnfinishedError) Is(target error) bool { return target == ErrUnfinished }
+func (e *UnfinishedError) Is(target error) bool { return target == ErrUnfinished || e.mark.Is(target) }
 
 // Unwrap returns why no more items were started.
 func (e *UnfinishedError) Unwrap() error { return e.Err }

@@ -40,7 +40,7 @@ func (e *KeyError) Error() string {
 }
 
 // Is reports whether target is [ErrKey].
-func (e *KeyError) Is(target error) bool { return target == ErrKey }
+func (e *KeyError) Is(target error) bool { return target == ErrKey || e.mark.Is(target) }
 
 // Unwrap returns the cause.
 func (e *KeyError) Unwrap() error { return e.Err }
@@ -63,7 +63,7 @@ func (e *InProgressError) Error() string {
 }
 
 // Is reports whether target is [ErrInProgress].
-func (e *InProgressError) Is(target error) bool { return target == ErrInProgress }
+func (e *InProgressError) Is(target error) bool { return target == ErrInProgress || e.mark.Is(target) }
 
 // MismatchError says that the key was used before with another payload. Nothing
 // ran, and the record is as it was.
@@ -80,7 +80,7 @@ func (e *MismatchError) Error() string {
 }
 
 // Is reports whether target is [ErrMismatch].
-func (e *MismatchError) Is(target error) bool { return target == ErrMismatch }
+func (e *MismatchError) Is(target error) bool { return target == ErrMismatch || e.mark.Is(target) }
 
 // ResultNotStoredError says that the operation was completed before, but its
 // result was too large or could not be encoded, so there is nothing to replay. It
@@ -96,7 +96,9 @@ func (e *ResultNotStoredError) Error() string {
 }
 
 // Is reports whether target is [ErrResultNotStored].
-func (e *ResultNotStoredError) Is(target error) bool { return target == ErrResultNotStored }
+func (e *ResultNotStoredError) Is(target error) bool {
+	return target == ErrResultNotStored || e.mark.Is(target)
+}
 
 // ReplayError says that the stored result can't be read back, most likely because
 // the type of the result has changed with a deployment.
@@ -128,7 +130,7 @@ func kindOfMisfit(err error) string {
 }
 
 // Is reports whether target is [ErrReplay].
-func (e *ReplayError) Is(target error) bool { return target == ErrReplay }
+func (e *ReplayError) Is(target error) bool { return target == ErrReplay || e.mark.Is(target) }
 
 // Unwrap returns the cause.
 func (e *ReplayError) Unwrap() error { return e.Err }
@@ -156,7 +158,9 @@ func (e *OutcomeUnknownError) Error() string {
 }
 
 // Is reports whether target is [ErrOutcomeUnknown].
-func (e *OutcomeUnknownError) Is(target error) bool { return target == ErrOutcomeUnknown }
+func (e *OutcomeUnknownError) Is(target error) bool {
+	return target == ErrOutcomeUnknown || e.mark.Is(target)
+}
 
 // Unwrap returns the cause, if there is one.
 func (e *OutcomeUnknownError) Unwrap() error { return e.Err }
@@ -182,7 +186,7 @@ func (e *LeaseLostError) Error() string {
 }
 
 // Is reports whether target is [ErrLeaseLost].
-func (e *LeaseLostError) Is(target error) bool { return target == ErrLeaseLost }
+func (e *LeaseLostError) Is(target error) bool { return target == ErrLeaseLost || e.mark.Is(target) }
 
 // Unwrap returns the store's error.
 func (e *LeaseLostError) Unwrap() error { return e.Err }
@@ -222,7 +226,7 @@ func (e *StoreError) Error() string {
 }
 
 // Is reports whether target is [ErrStore].
-func (e *StoreError) Is(target error) bool { return target == ErrStore }
+func (e *StoreError) Is(target error) bool { return target == ErrStore || e.mark.Is(target) }
 
 // Unwrap returns the store's error.
 func (e *StoreError) Unwrap() error { return e.Err }
@@ -246,7 +250,7 @@ func (e *NotStartedError) Error() string {
 }
 
 // Is reports whether target is [ErrNotStarted].
-func (e *NotStartedError) Is(target error) bool { return target == ErrNotStarted }
+func (e *NotStartedError) Is(target error) bool { return target == ErrNotStarted || e.mark.Is(target) }
 
 // Unwrap returns the cause.
 func (e *NotStartedError) Unwrap() error { return e.Err }
@@ -266,4 +270,6 @@ func (e *ResponseTooLargeError) Error() string {
 }
 
 // Is reports whether target is [ErrTooLarge].
-func (e *ResponseTooLargeError) Is(target error) bool { return target == ErrTooLarge }
+func (e *ResponseTooLargeError) Is(target error) bool {
+	return target == ErrTooLarge || e.mark.Is(target)
+}

@@ -8,25 +8,19 @@ import (
 	"github.com/ikkai-go/idempotency/persistence"
 )
 
-// mark is embedded in the errors of this package: see [origin.Mark].
+// mark tells whether an error of this package has come out of a guarded function, which got
+// it from a guarded call of its own.
 type mark = origin.Mark
 
-// ofFunction marks the error that a guarded function has returned, unless the call of
-// that key has made it itself, for the function to hand on. What wraps an error is judged
-// by itself.
-func ofFunction(err error, key string) {
-	if own, ok := err.(interface{ PassOn(key string) }); ok { //nolint:errorlint // the outermost
-		own.PassOn(key)
-	}
-}
+// OfCall returns true: what a function declares to be final is its call's, and the record's.
+func (e *PermanentError) OfCall(string) bool { return true }
 
-// PassOn does nothing: a permanent failure is the function's statement, and the record's.
-func (e *PermanentError) PassOn(string) {}
-
+// Verdict is [VerdictOf] for an error that the call itself has made.
 func (e *ConfigError) Verdict() Verdict {
 	return Verdict{Done: DoneNothing, Code: CodeInvalidConfig}
 }
 
+// Verdict is [VerdictOf] for an error that the call itself has made.
 func (e *KeyError) Verdict() Verdict {
 	if errors.Is(e.Err, idempotency.ErrMissing) {
 		return Verdict{Done: DoneNothing, Code: CodeKeyMissing}
@@ -34,32 +28,42 @@ func (e *KeyError) Verdict() Verdict {
 	return Verdict{Done: DoneNothing, Code: CodeKeyUnusable}
 }
 
+// Verdict is [VerdictOf] for an error that the call itself has made.
 func (e *InProgressError) Verdict() Verdict {
 	return Verdict{Done: DoneMaybe, Retry: true, After: e.RetryAfter, Code: CodeInProgress}
 }
 
+// Verdict is [VerdictOf] for an error that the call itself has made.
+//
 // The request that the key was used for may have done anything; this one nothing.
 func (e *MismatchError) Verdict() Verdict {
 	return Verdict{Done: DoneNothing, Code: CodeMismatch}
 }
 
+// Verdict is [VerdictOf] for an error that the call itself has made.
+//
 // How far a function got that has failed for good is its own to say.
 func (e *PermanentError) Verdict() Verdict {
 	return Verdict{Done: DoneMaybe, Code: CodeFailed}
 }
 
+// Verdict is [VerdictOf] for an error that the call itself has made.
 func (e *ResultNotStoredError) Verdict() Verdict {
 	return Verdict{Done: DoneAll, Code: CodeResultNotStored}
 }
 
+// Verdict is [VerdictOf] for an error that the call itself has made.
 func (e *ReplayError) Verdict() Verdict {
 	return Verdict{Done: DoneAll, Code: CodeReplayUnreadable}
 }
 
+// Verdict is [VerdictOf] for an error that the call itself has made.
 func (e *OutcomeUnknownError) Verdict() Verdict {
 	return Verdict{Done: DoneMaybe, Code: CodeOutcomeUnknown}
 }
 
+// Verdict is [VerdictOf] for an error that the call itself has made.
+//
 // The record is another run's, and a repetition gets what that one makes of it.
 func (e *LeaseLostError) Verdict() Verdict {
 	v := Verdict{Done: DoneMaybe, Retry: true, After: askAgain, Code: CodeLeaseLost}
@@ -69,6 +73,7 @@ func (e *LeaseLostError) Verdict() Verdict {
 	return v
 }
 
+// Verdict is [VerdictOf] for an error that the call itself has made.
 func (e *StoreError) Verdict() Verdict {
 	if e.told.Code != "" {
 		return e.told
@@ -88,14 +93,17 @@ func (e *StoreError) Verdict() Verdict {
 	return v
 }
 
+// Verdict is [VerdictOf] for an error that the call itself has made.
 func (e *NotStartedError) Verdict() Verdict {
 	return Verdict{Done: DoneNothing, Retry: true, After: askAgain, Code: CodeNotStarted}
 }
 
+// Verdict is [VerdictOf] for an error that the call itself has made.
 func (e *ResponseTooLargeError) Verdict() Verdict {
 	return Verdict{Done: DoneAll, Code: CodeResponseTooLarge}
 }
 
+// Verdict is [VerdictOf] for an error that the call itself has made.
 func (e *StepError) Verdict() Verdict {
 	v := Verdict{Done: DoneMaybe, Retry: true, Code: CodeStepFailed}
 	switch cause, known := errors.AsType[judged](e.Err); {
@@ -123,6 +131,7 @@ func needsPerson(err error) bool {
 	return false
 }
 
+// Verdict is [VerdictOf] for an error that the call itself has made.
 func (e *PartialSuccessError) Verdict() Verdict {
 	if e.Stuck {
 		return Verdict{Done: DoneSomething, Code: CodeStuck}
@@ -130,6 +139,7 @@ func (e *PartialSuccessError) Verdict() Verdict {
 	return Verdict{Done: DoneSomething, Retry: true, After: askAgain, Code: CodePartialSuccess}
 }
 
+// Verdict is [VerdictOf] for an error that the call itself has made.
 func (e *CompensationError) Verdict() Verdict {
 	if e.Unrecorded {
 		return Verdict{Done: DoneMaybe, Code: CodeCompensationFailed}
@@ -140,6 +150,7 @@ func (e *CompensationError) Verdict() Verdict {
 	return Verdict{Done: DoneSomething, Retry: true, After: askAgain, Code: CodeCompensationFailed}
 }
 
+// Verdict is [VerdictOf] for an error that the call itself has made.
 func (e *UnfinishedError) Verdict() Verdict {
 	p := e.Progress
 	if p.Done+p.Replayed+p.Permanent+p.Failed+p.Held == 0 {

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"time"
 
+	"github.com/ikkai-go/idempotency/idempotent/internal/origin"
 	"github.com/ikkai-go/idempotency/persistence"
 )
 
@@ -75,8 +76,7 @@ func (o *once) run(ctx context.Context, run body) error {
 	started := time.Now()
 	err := run(ctx, &o.effect)
 	o.elapsed = time.Since(started)
-	ofFunction(err, o.claim.Key)
-	return err
+	return origin.PassOn(err, o.claim.Key)
 }
 
 // until is when the function has to be over.

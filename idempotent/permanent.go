@@ -38,7 +38,7 @@ type PermanentError struct {
 func (e *PermanentError) Error() string { return e.Message }
 
 // Is reports whether target is [ErrPermanent].
-func (e *PermanentError) Is(target error) bool { return target == ErrPermanent }
+func (e *PermanentError) Is(target error) bool { return target == ErrPermanent || e.mark.Is(target) }
 
 // Unwrap returns the original error, if this is not a replay.
 func (e *PermanentError) Unwrap() error { return e.Err }

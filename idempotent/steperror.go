@@ -49,18 +49,13 @@ type StepError struct {
 	Err      error
 }
 
-// PassOn notes that the function of the call of that key has returned the error. That
-// call's own errors are for its function to hand on.
-func (e *StepError) PassOn(key string) {
-	if e.Key != key {
-		e.mark.PassOn(key)
-	}
-}
+// OfCall tells whether the call of that key has made the error, for its function to return.
+func (e *StepError) OfCall(key string) bool { return e.Key == key }
 
 func (e *StepError) Error() string { return fmt.Sprintf("idempotent: step %q: %v", e.Step, e.Err) }
 
 // Is reports whether target is [ErrStep].
-func (e *StepError) Is(target error) bool { return target == ErrStep }
+func (e *StepError) Is(target error) bool { return target == ErrStep || e.mark.Is(target) }
 
 // Unwrap returns the cause.
 func (e *StepError) Unwrap() error { return e.Err }
@@ -86,7 +81,9 @@ func (e *PartialSuccessError) Error() string {
 }
 
 // Is reports whether target is [ErrPartialSuccess].
-func (e *PartialSuccessError) Is(target error) bool { return target == ErrPartialSuccess }
+func (e *PartialSuccessError) Is(target error) bool {
+	return target == ErrPartialSuccess || e.mark.Is(target)
+}
 
 // Unwrap returns the function's error.
 func (e *PartialSuccessError) Unwrap() error { return e.Err }
@@ -110,12 +107,8 @@ type CompensationError struct {
 	Compensation error
 }
 
-// PassOn is as that of [StepError].
-func (e *CompensationError) PassOn(key string) {
-	if e.Key != key {
-		e.mark.PassOn(key)
-	}
-}
+// OfCall is as that of [StepError].
+func (e *CompensationError) OfCall(key string) bool { return e.Key == key }
 
 func (e *CompensationError) Error() string {
 	return fmt.Sprintf("idempotent: %s failed (%v) and is not undone (%s left): %v",
@@ -123,7 +116,9 @@ func (e *CompensationError) Error() string {
 }
 
 // Is reports whether target is [ErrCompensation].
-func (e *CompensationError) Is(target error) bool { return target == ErrCompensation }
+func (e *CompensationError) Is(target error) bool {
+	return target == ErrCompensation || e.mark.Is(target)
+}
 
 // Unwrap returns both causes.
 func (e *CompensationError) Unwrap() []error { return []error{e.Err, e.Compensation} }

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/ikkai-go/idempotency/idempotent/internal/origin"
 	"github.com/ikkai-go/idempotency/persistence"
 )
 
@@ -81,8 +82,7 @@ func (t *tenure) run(ctx context.Context, run body) error {
 	started := time.Now()
 	err := run(ctx, &t.effect)
 	t.elapsed = time.Since(started)
-	ofFunction(err, t.record.Key)
-	return err
+	return origin.PassOn(err, t.record.Key)
 }
 
 // settling is the context of the writes that settle the record.

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"time"
 
+	"github.com/ikkai-go/idempotency/idempotent/internal/origin"
 	"github.com/ikkai-go/idempotency/persistence"
 )
 
@@ -92,8 +93,7 @@ func (g *Guard) runWithout(ctx context.Context, b budget, c *calling, run body, 
 	}
 	defer enlisted.Close()
 	err := run(inner, left)
-	ofFunction(err, c.Key)
-	return enlisted, err
+	return enlisted, origin.PassOn(err, c.Key)
 }
 
 func (g *Guard) commitUnprotected(ctx context.Context, b budget, key string, writes []persistence.Write) error {

@@ -3,6 +3,8 @@ package idempotent
 import (
 	"errors"
 	"time"
+
+	"github.com/ikkai-go/idempotency/idempotent/internal/origin"
 )
 
 // Verdict is what is known of a guarded call once it has ended: what has happened, and
@@ -111,15 +113,10 @@ const (
 	CodeFunctionFailed Code = "function_failed"
 )
 
-// judged is an error of a guarded call that knows its verdict. Those of the packages
-// beside this one are such errors as well.
+// judged is an error that knows its verdict, as far as the call that it comes from has made it.
 type judged interface {
 	error
-	// Verdict is what the error says about the request of its call.
 	Verdict() Verdict
-	// Inner tells whether the error has come out of a guarded function, and so speaks
-	// of something that it did rather than of the call.
-	Inner() bool
 }
 
 // VerdictOf returns what the error of a guarded call says about its request. The error
@@ -136,7 +133,7 @@ func VerdictOf(err error) Verdict {
 	if err == nil {
 		return Verdict{Done: DoneAll, Code: CodeCompleted}
 	}
-	if own, ok := err.(judged); ok && !own.Inner() { //nolint:errorlint // the outermost
+	if own, ok := err.(judged); ok && origin.IsOwn(err) { //nolint:errorlint // the outermost
 		return own.Verdict()
 	}
 	if errors.Is(err, ErrSkip) && !errors.Is(err, ErrPermanent) {

@@ -84,6 +84,24 @@ func TestAnErrorThatAFunctionPassesOnIsItsOwn(t *testing.T) {
 	}
 }
 
+// What a function has passed on may be in other hands as well, to whom it says what it said.
+func TestAnErrorThatIsPassedOnSaysTheSameToOthers(t *testing.T) {
+	shared := &idempotent.KeyError{Operation: "inner", Err: errBroken}
+	guard := newTestGuard(t, persistence.NewMemory(), idempotent.Config{})
+	for range 2 {
+		_, err := idempotent.Do(t.Context(), guard, "k", func(context.Context) (string, error) { return "", shared })
+		if v := idempotent.VerdictOf(err); v.Code != idempotent.CodeFunctionFailed || v.Done != idempotent.DoneMaybe {
+			t.Errorf("the call: %+v", v)
+		}
+		if v := idempotent.VerdictOf(shared); v.Code != idempotent.CodeKeyUnusable || v.Done != idempotent.DoneNothing {
+			t.Errorf("the variable: %+v", v)
+		}
+		if !errors.Is(err, shared) || !errors.Is(err, idempotent.ErrKey) {
+			t.Errorf("%v is no %v any more", err, shared)
+		}
+	}
+}
+
 func ExampleVerdictOf() {
 	guard := newGuard(idempotent.Config{Operation: "verdicts", Steps: []string{"reserve"}})
 	_, err := idempotent.Do(context.Background(), guard, "o-1", func(ctx context.Context) (string, error) {

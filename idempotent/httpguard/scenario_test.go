@@ -719,7 +719,7 @@ func TestWithoutTheStoreAChoiceToRunIsKept(t *testing.T) {
 func TestAnErrorOfTheHandlerStaysAsItIs(t *testing.T) {
 	throughEveryShape(t, func(t *testing.T, s shape) {
 		store := persistence.NewMemory()
-		failure := error(&idempotent.InProgressError{Key: "of a guard further in"})
+		failure := &idempotent.InProgressError{Key: "of a guard further in"}
 		handle := s.serve(s.newAPI(t, store, idempotent.Config{}, httpguard.Config{}), func(_ context.Context, run int) (answer, error) {
 			if run == 1 {
 				return answer{}, failure
@@ -731,8 +731,11 @@ func TestAnErrorOfTheHandlerStaysAsItIs(t *testing.T) {
 			if a.status != 500 {
 				t.Errorf("%d", a.status)
 			}
-		} else if a.err != failure {
+		} else if same, ok := a.err.(*idempotent.InProgressError); !ok || same.Key != failure.Key || !errors.Is(a.err, failure) { //nolint:errorlint // as it is
 			t.Errorf("the error became %v", a.err)
+		}
+		if v := idempotent.VerdictOf(failure); v.Code != idempotent.CodeInProgress {
+			t.Errorf("the handler's own copy says %v now", v.Code)
 		}
 		if len(store.Records()) != 0 {
 			t.Errorf("records %v", statuses(store))

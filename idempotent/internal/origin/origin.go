@@ -1,18 +1,64 @@
-// Package origin is where an error has come from: the guarded call that returned it, or
-// the function of that call.
+// Package origin tells the errors that a guarded call has made from those that its
+// function has got from a guarded call of its own, and has passed on. These say nothing of
+// what the function has done besides.
+//
+// The same value may be in several hands: the function's, those of the caller of the call
+// inside, and, where it is a variable, everybody's. So none is ever changed: what a function
+// passes on goes out as a copy that says so.
 package origin
 
-import "sync/atomic"
+import "reflect"
 
-// Mark is embedded in errors of guarded calls. It tells whether the error has come out of
-// a guarded function, which got it from a guarded call of its own: it then says nothing of
-// what else the function has done. Safe for concurrent use, because a function may return
-// the same error to several callers.
-type Mark struct{ passedOn atomic.Bool }
+// Mark says where an error comes from. Errors that know their verdict have it as their first
+// field. The zero value is that of an error that a call has made.
+type Mark struct {
+	passed error // what was passed on; nil where a call has made the error
+}
 
-// Inner tells whether the error has come out of a guarded function.
-func (m *Mark) Inner() bool { return m.passedOn.Load() }
+// Provenance returns the mark. It is how this package finds it, and for nobody else.
+func (m *Mark) Provenance() *Mark { return m }
 
-// PassOn notes that the function of the call of that key has returned the error. Errors
-// that a call makes for its own function to hand on do not count.
-func (m *Mark) PassOn(string) { m.passedOn.Store(true) }
+// Is tells whether target is what a copy was made of.
+func (m *Mark) Is(target error) bool { return m.passed != nil && m.passed == target }
+
+// marked returns an error's own mark: not that of one which it has as a field.
+func marked(err error) *Mark {
+	carrier, ok := err.(interface{ Provenance() *Mark }) //nolint:errorlint // the outermost
+	if !ok || reflect.ValueOf(err).Kind() != reflect.Pointer || reflect.ValueOf(err).IsNil() {
+		return nil
+	}
+	if m := carrier.Provenance(); reflect.ValueOf(m).Pointer() == reflect.ValueOf(err).Pointer() {
+		return m
+	}
+	return nil
+}
+
+// IsOwn tells whether an error is one with a mark, and no function has passed it on.
+func IsOwn(err error) bool {
+	m := marked(err)
+	return m != nil && m.passed == nil
+}
+
+// ofCall is an error that a function gets from the call it is in, so that it is the call's
+// own where the function returns it.
+type ofCall interface {
+	// OfCall tells whether the call of that key has made it.
+	OfCall(key string) bool
+}
+
+// PassOn returns the error that a guarded function has returned, as that of its call, whose
+// key is given.
+func PassOn(err error, key string) error {
+	if marked(err) == nil {
+		return err
+	}
+	if own, ok := err.(ofCall); ok && own.OfCall(key) { //nolint:errorlint // the outermost
+		return err
+	}
+	original := reflect.ValueOf(err)
+	passed := reflect.New(original.Type().Elem())
+	passed.Elem().Set(original.Elem())
+	copied := passed.Interface().(error)
+	marked(copied).passed = err
+	return copied
+}

@@ -187,9 +187,9 @@ var ruleMutants = []mutant{
 	},
 	{
 		name:   "a function's own error is that of a call inside of it",
-		file:   "idempotent/judged.go",
-		old:    "		own.PassOn(key)\n",
-		new:    "		_ = own\n",
+		file:   "idempotent/tenure.go",
+		old:    "	return origin.PassOn(err, t.record.Key)\n",
+		new:    "	_ = origin.PassOn(err, t.record.Key)\n	return err\n",
 		caught: []test{{"internal/entrysuite", "TestEveryEntryPointKeepsEveryRule"}},
 	},
 	{
