@@ -71,6 +71,10 @@ test-powertools: ## keys, expressions, items and replays beside the real Powerto
 	sh idempotent/powertools/live/setup.sh $(CACHE)/powertools
 	POWERTOOLS_LIVE=$(CACHE)/powertools go test ./idempotent/powertools -count=1 -timeout=30m -run Live
 
+.PHONY: test-rollback
+test-rollback: ## earlier builds replay, take over and resume what this one stores (needs their commits in the clone)
+	.ci/recorded back
+
 .PHONY: explore
 explore: ## every interleaving of up to three callers and their faults (three or four minutes; EXTENT=deep has hours)
 	GOGC=400 go test ./internal/proof/explore -count=1 -timeout=0 -v -args -explore=$(EXTENT)
