@@ -137,6 +137,15 @@ type Config struct {
 	// own beside it. It must be safe for concurrent use.
 	Observe func(context.Context, Event)
 
+	// Trace, if set, is told of the parts of calls when they begin: [EventBatch],
+	// EventCall, EventRun, EventStep, EventCompensation and EventRequest. The context that
+	// it returns is the one in which the part goes on, with a span for instance; that of
+	// the guarded function's own requests, too. The function that it returns is called when
+	// the part has ended, once, and also where a panic or runtime.Goexit ends it, with the
+	// same Event and its Err and Elapsed. It must be safe for concurrent use. Packages emf
+	// and otelguard have one. Without it nothing is measured.
+	Trace func(context.Context, Event) (context.Context, func(Event))
+
 	// OnReplay, if set, is called for every replay and returns what is answered
 	// instead of the stored result.
 	OnReplay func(context.Context, Replay) ([]byte, error)

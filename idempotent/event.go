@@ -1,8 +1,11 @@
 package idempotent
 
 import (
+	"errors"
 	"log/slog"
 	"time"
+
+	"github.com/ikkai-go/idempotency/persistence"
 )
 
 // Event is something that happened to a guarded call, for metrics, logs and tests.
@@ -13,11 +16,14 @@ type Event struct {
 	Key string
 	// Step is the step that it happened to, if it was one.
 	Step string
+	// Request is what the store was asked for (EventRequest): acquire, complete, release,
+	// checkpoint, renew, read or commit.
+	Request string
 	// Attempt counts the acquisitions of the record; 0 where it is not known.
 	Attempt int
 	// Elapsed is how long the function ran (EventExecuted, EventReleased,
 	// EventPartialSuccess, EventLeaseLost, EventNotStored) or how long the call waited
-	// (EventWaited).
+	// (EventWaited). Of the parts that Config.Trace is told of, how long they took.
 	Elapsed time.Duration
 	// ExpiresAt is until when the outcome answers duplicates (EventExecuted,
 	// EventReplayed, and EventNotStored where the outcome is recorded without its
@@ -27,9 +33,9 @@ type Event struct {
 	Err error
 }
 
-// code says in a word what went wrong: as the call's caller is told it, or, where the error
-// is the store's own, as the kind of the event does.
-func (e Event) code() Code {
+// Code says in a word what went wrong: as the call's caller is told it, or, where the error
+// is the store's own, as the kind of the event does. Without an error it is CodeCompleted.
+func (e Event) Code() Code {
 	code := VerdictOf(e.Err).Code
 	if code != CodeFunctionFailed {
 		return code
@@ -40,6 +46,11 @@ func (e Event) code() Code {
 	case EventNotStored:
 		return CodeNotStored
 	case EventStoreFailed:
+		return CodeStoreFailed
+	case EventRequest:
+		if errors.Is(e.Err, persistence.ErrLeaseLost) {
+			return CodeLeaseLost
+		}
 		return CodeStoreFailed
 	default:
 		return code

@@ -110,9 +110,18 @@ func DoAs[Out any](ctx context.Context, g *Guard, id Identity, fn func(context.C
 	return typed(ctx, g, func() (identity, error) { return id.of(g) }, fn)
 }
 
-// typed calls a function of a typed result through the protocol, which knows
-// bytes only.
-func typed[Out any](ctx context.Context, g *Guard, identify func() (identity, error), fn func(context.Context) (Out, error)) (Out, error) {
+// typed makes a call of a function with a typed result.
+func typed[Out any](ctx context.Context, g *Guard, identify func() (identity, error), fn func(context.Context) (Out, error)) (out Out, err error) {
+	err = g.during(ctx, Event{Kind: EventCall}, func(ctx context.Context) error {
+		out, err = callTyped(ctx, g, identify, fn)
+		return err
+	})
+	return out, err
+}
+
+// callTyped takes a call of a function with a typed result through the protocol, which
+// knows bytes only.
+func callTyped[Out any](ctx context.Context, g *Guard, identify func() (identity, error), fn func(context.Context) (Out, error)) (Out, error) {
 	var out Out
 	done := false
 	stored, err := g.call(ctx, identify, func(ctx context.Context, e *effect) error {

@@ -60,6 +60,7 @@ func New(store persistence.Store, config Config) (*Guard, error) {
 	if renews {
 		g.renewer = renewer
 	}
+	g.traced()
 	return g, nil
 }
 

@@ -63,7 +63,15 @@ type guardedHandler struct {
 }
 
 // Invoke implements [lambda.Handler].
-func (h *guardedHandler) Invoke(ctx context.Context, payload []byte) ([]byte, error) {
+func (h *guardedHandler) Invoke(ctx context.Context, payload []byte) (response []byte, err error) {
+	err = h.guard.during(ctx, Event{Kind: EventCall}, func(ctx context.Context) error {
+		response, err = h.call(ctx, payload)
+		return err
+	})
+	return response, err
+}
+
+func (h *guardedHandler) call(ctx context.Context, payload []byte) ([]byte, error) {
 	var own effect
 	identify := func() (identity, error) { return h.guard.identifyPayload(payload) }
 	stored, err := h.guard.call(ctx, identify, func(ctx context.Context, e *effect) error {

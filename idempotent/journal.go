@@ -81,10 +81,12 @@ func (j *journal) do(ctx context.Context, s *step) error {
 		return j.refuse(s, err)
 	}
 	defer j.leave(state)
-	if state.phase >= pending {
-		return j.recall(ctx, state)
-	}
-	return j.attempt(ctx, state, entry{Input: input, Compensable: s.compensate != nil})
+	return j.during(ctx, EventStep, s.name, func(ctx context.Context) error {
+		if state.phase >= pending {
+			return j.recall(ctx, state)
+		}
+		return j.attempt(ctx, state, entry{Input: input, Compensable: s.compensate != nil})
+	})
 }
 
 // enter checks all that can be checked before anything happens, and notes that the
@@ -665,6 +667,11 @@ func (j *journal) blockedBy(err error) *StepError {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	return j.blocked
+}
+
+// during runs a part of the call, whose beginning and end are told.
+func (j *journal) during(ctx context.Context, kind EventKind, step string, part func(context.Context) error) error {
+	return j.guard.during(ctx, Event{Kind: kind, Key: j.call.Key, Step: step, Attempt: j.call.Attempt}, part)
 }
 
 func (j *journal) report(ctx context.Context, e Event) {

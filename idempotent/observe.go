@@ -63,7 +63,7 @@ func (g *Guard) log(ctx context.Context, e Event) {
 		attrs = append(attrs, slog.Duration("elapsed", e.Elapsed))
 	}
 	if e.Err != nil {
-		attrs = append(attrs, slog.String("code", string(e.code())), slog.Any("error", e.Err))
+		attrs = append(attrs, slog.String("code", string(e.Code())), slog.Any("error", e.Err))
 	}
 	logger.LogAttrs(ctx, level, "idempotency: "+strings.ReplaceAll(string(e.Kind), "_", " "), attrs...)
 }

@@ -74,7 +74,9 @@ func (o *once) run(ctx context.Context, run body) error {
 	ctx, o.enlisted = o.guard.enlisting(ctx)
 	defer o.enlisted.Close()
 	started := time.Now()
-	err := run(ctx, &o.effect)
+	err := o.guard.during(ctx, Event{Kind: EventRun, Key: o.claim.Key, Attempt: 1}, func(ctx context.Context) error {
+		return run(ctx, &o.effect)
+	})
 	o.elapsed = time.Since(started)
 	return origin.PassOn(err, o.claim.Key)
 }

@@ -153,7 +153,10 @@ func (j *journal) compensateAll(ctx context.Context, failure []byte) (left []str
 		return names(j.left()), stopped
 	}
 	for steps := j.left(); len(steps) > 0; steps = j.left() {
-		if stopped = j.compensate(ctx, steps[0]); stopped != nil {
+		stopped = j.during(ctx, EventCompensation, steps[0].name, func(ctx context.Context) error {
+			return j.compensate(ctx, steps[0])
+		})
+		if stopped != nil {
 			j.noteStuck(ctx, steps[0], stopped)
 			return names(steps), stopped
 		}

@@ -80,7 +80,9 @@ func (t *tenure) run(ctx context.Context, run body) error {
 	}
 	defer t.enlisted.Close()
 	started := time.Now()
-	err := run(ctx, &t.effect)
+	err := t.guard.during(ctx, Event{Kind: EventRun, Key: t.record.Key, Attempt: t.record.Attempt}, func(ctx context.Context) error {
+		return run(ctx, &t.effect)
+	})
 	t.elapsed = time.Since(started)
 	return origin.PassOn(err, t.record.Key)
 }

@@ -92,7 +92,7 @@ func (g *Guard) runWithout(ctx context.Context, b budget, c *calling, run body, 
 		c.journal.enlisted = enlisted
 	}
 	defer enlisted.Close()
-	err := run(inner, left)
+	err := g.during(inner, Event{Kind: EventRun, Key: c.Key}, func(ctx context.Context) error { return run(ctx, left) })
 	return enlisted, origin.PassOn(err, c.Key)
 }
 

@@ -4,14 +4,18 @@ import (
 	"context"
 	"slices"
 	"sync"
+
+	"github.com/ikkai-go/idempotency/idempotent"
 )
 
 // process runs the records of a batch, as many at a time as the config says, and
 // returns what became of each: nil where it is done.
-func (p processor) process(ctx context.Context, records []record) []error {
+func (p processor) process(ctx context.Context, records []record) (errs []error) {
+	ctx, end := p.guard.Begin(ctx, idempotent.Event{Kind: idempotent.EventBatch})
+	defer func() { end(firstOf(errs)) }()
 	ctx = p.guard.Batch(ctx, p.config.Slowest)
 	p.identifyAll(ctx, records)
-	errs := make([]error, len(records))
+	errs = make([]error, len(records))
 	o := newOrder(records)
 	var workers sync.WaitGroup
 	for range min(p.config.Concurrency, len(records)) {
@@ -28,6 +32,14 @@ func (p processor) process(ctx context.Context, records []record) []error {
 	}
 	workers.Wait()
 	return errs
+}
+
+// firstOf returns the error of the first record that has one.
+func firstOf(errs []error) error {
+	if i := slices.IndexFunc(errs, func(err error) bool { return err != nil }); i >= 0 {
+		return errs[i]
+	}
+	return nil
 }
 
 // identifyAll finds what the records of a batch are about. Those that it does not come to
