@@ -24,6 +24,15 @@ type Claim struct {
 	// ExpiresAt is when the record may be forgotten; whole seconds, and not
 	// before the lease ends.
 	ExpiresAt time.Time
+	// Run is who asks, as it is to be recorded. Zero records nothing, and keeps what a
+	// record that is taken over says.
+	Run Run
+	// Event is what the operation is run with, as it is to be kept. Defaults to nothing; a
+	// record that is taken over then keeps its own.
+	Event []byte
+	// From, if set, is the owner whose record is to be taken over; one of any other owner is
+	// left alone, and is the answer. Defaults to whoever it is.
+	From string
 	// OnEndedLease is what an ended lease of somebody else means. Defaults to
 	// RunAgain.
 	OnEndedLease EndedLease
@@ -51,6 +60,8 @@ func (c Claim) Check() error {
 		return fmt.Errorf("%w: claim without an owner", ErrInvalid)
 	case !utf8.ValidString(c.Key) || !utf8.ValidString(c.Owner) || !utf8.ValidString(c.Fingerprint):
 		return fmt.Errorf("%w: the claim's key, owner or fingerprint is not UTF-8: it would be stored as another text", ErrInvalid)
+	case !utf8.ValidString(c.Run.Function) || !utf8.ValidString(c.Run.RequestID):
+		return fmt.Errorf("%w: the claim's function or request id is not UTF-8", ErrInvalid)
 	case c.Now.IsZero():
 		return fmt.Errorf("%w: claim without a clock reading", ErrInvalid)
 	case !c.LeaseUntil.After(c.Now):
@@ -97,6 +108,8 @@ func (c Claim) Judge(found Record) Verdict {
 		return Owned
 	case found.Expired(c.Now):
 		return Vacant
+	case c.From != "" && found.Owner != c.From:
+		return Held
 	case found.LeaseLive(c.Now), found.Status.Finished(), found.Mismatches(c.Fingerprint):
 		return Held
 	case found.Status == StatusPartial:
@@ -124,6 +137,8 @@ func (c Claim) Fresh() Record {
 		ExpiresAt:   c.ExpiresAt,
 		Fingerprint: c.Fingerprint,
 		Attempt:     1,
+		Run:         c.Run.recorded(),
+		Event:       c.Event,
 	}
 }
 
@@ -135,6 +150,12 @@ func (c Claim) TakeOver(stale Record) Record {
 	r.Attempt = stale.Attempt + 1
 	if r.Fingerprint == "" {
 		r.Fingerprint = stale.Fingerprint
+	}
+	if r.Run == (Run{}) {
+		r.Run = stale.Run
+	}
+	if len(r.Event) == 0 {
+		r.Event = stale.Event
 	}
 	return r
 }

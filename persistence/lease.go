@@ -14,11 +14,13 @@ type Lease struct {
 	Key   string
 	Owner string
 
-	// Fingerprint and Steps are what the owner knows of its record. A store may
-	// use them to reckon sizes, a cache to remember; neither is ever a
-	// condition, and steps that the store has and the lease has not are kept.
+	// Fingerprint, Steps, Run and Event are what the owner knows of its record. A store
+	// may use them to reckon sizes, a cache to remember; none is ever a condition, and
+	// steps that the store has and the lease has not are kept.
 	Fingerprint string
 	Steps       map[string][]byte
+	Run         Run
+	Event       []byte
 
 	// Until is until when the owner wants to be alone from now on, in whole
 	// milliseconds; zero leaves the record's lease as it is. What a [Renewer] does
@@ -36,7 +38,7 @@ type Lease struct {
 
 // Lease returns the lease of a record for its owner.
 func (r Record) Lease() Lease {
-	return Lease{Key: r.Key, Owner: r.Owner, Fingerprint: r.Fingerprint, Steps: r.Steps, ExpiresAt: r.ExpiresAt}
+	return Lease{Key: r.Key, Owner: r.Owner, Fingerprint: r.Fingerprint, Steps: r.Steps, Run: r.Run, Event: r.Event, ExpiresAt: r.ExpiresAt}
 }
 
 // Renewed returns what a renewal by this lease makes of its record, for every store: the
@@ -145,6 +147,7 @@ func (o Outcome) Of(l Lease) Record {
 		Result:        o.Result,
 		ResultOmitted: o.ResultOmitted,
 		Steps:         l.Steps,
+		Run:           l.Run,
 	}
 	if r.ResultOmitted {
 		r.Result = nil

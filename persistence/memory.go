@@ -172,6 +172,26 @@ func (m *Memory) Read(ctx context.Context, key string) (Record, bool, error) {
 	return r.Clone(), exists, nil
 }
 
+// Forget removes a record by hand, if owner, status and lease are still those of the one that
+// was seen. It is done, with a nil error, also where there is no record; [ErrLeaseLost] where it
+// is another one by now.
+func (m *Memory) Forget(ctx context.Context, seen Record) error {
+	if err := CheckKey(seen.Key); err != nil {
+		return err
+	}
+	if err := ctx.Err(); err != nil {
+		return &Fault{Op: "forget", Retryable: true, Err: err}
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	r, exists := m.records[seen.Key]
+	if exists && (r.Owner != seen.Owner || r.Status != seen.Status || !r.LeaseUntil.Equal(seen.LeaseUntil)) {
+		return ErrLeaseLost
+	}
+	delete(m.records, seen.Key)
+	return nil
+}
+
 // Records returns copies of all records in the order of their keys, for tests
 // to look at.
 func (m *Memory) Records() []Record {

@@ -61,10 +61,36 @@ type Record struct {
 	// Attempt counts the acquisitions of this record, from 1; 0 is not known.
 	Attempt int
 
+	// Run is the run that has acquired the record last, as far as it is known.
+	Run
+
+	// Event is what the run was called with, where the engine keeps it: for resuming a
+	// record without its client. Only a record that is not finished has one.
+	Event []byte
+
 	// TookOver is the status that an acquisition found, where it has taken a record
 	// over: it tells a run that died from one that was given up after some of its steps.
 	// It is not stored, and empty where it is not known, as after a lost reply.
 	TookOver Status
+}
+
+// Run says who runs an operation, for people who look for it: nothing is decided by it.
+// The zero Run is not known, as of records that other toolkits or earlier versions wrote.
+type Run struct {
+	// StartedAt is when the run has acquired the record; whole milliseconds.
+	StartedAt time.Time
+	// Function is the name of the function and its version, such as "payment:7".
+	Function string
+	// RequestID is that of the invocation, as Lambda logs it.
+	RequestID string
+}
+
+// recorded is the run as a record has it.
+func (r Run) recorded() Run {
+	if !r.StartedAt.IsZero() {
+		r.StartedAt = time.UnixMilli(r.StartedAt.UnixMilli())
+	}
+	return r
 }
 
 // LeaseLive tells whether a run of this record may still be under way at now,
@@ -102,6 +128,7 @@ func (r Record) pastExpiry(now time.Time) bool {
 func (r Record) Clone() Record {
 	r.Result = bytes.Clone(r.Result)
 	r.Steps = cloneSteps(r.Steps)
+	r.Event = bytes.Clone(r.Event)
 	return r
 }
 

@@ -12,7 +12,7 @@ const completionReserve = 256
 
 // Room implements [persistence.Sizer].
 func (s *Store) Room(l persistence.Lease) int {
-	record := persistence.Record{Key: l.Key, Owner: l.Owner, Fingerprint: l.Fingerprint, Status: persistence.StatusProcessing, Steps: l.Steps}
+	record := persistence.Record{Key: l.Key, Owner: l.Owner, Fingerprint: l.Fingerprint, Status: persistence.StatusProcessing, Steps: l.Steps, Run: l.Run, Event: l.Event}
 	room := maxItem - s.schema.size(record) - completionReserve - l.Reserve
 	if len(l.Steps) == 0 {
 		room -= s.schema.sizeOfNoSteps()

@@ -70,6 +70,14 @@ type Attributes struct {
 	Attempt string
 	// Version defaults to "version".
 	Version string
+	// StartedAt defaults to "started_at".
+	StartedAt string
+	// Function defaults to "function".
+	Function string
+	// RequestID defaults to "request_id".
+	RequestID string
+	// Event defaults to "event".
+	Event string
 }
 
 var defaultAttributes = Attributes{
@@ -84,6 +92,10 @@ var defaultAttributes = Attributes{
 	Steps:          "steps",
 	Attempt:        "attempt",
 	Version:        "version",
+	StartedAt:      "started_at",
+	Function:       "function",
+	RequestID:      "request_id",
+	Event:          "event",
 }
 
 // ErrConfig matches every fault that [New] finds in a Config.

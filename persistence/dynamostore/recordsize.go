@@ -38,11 +38,31 @@ func (s *schema) size(r persistence.Record) int {
 	case r.Status.Finished():
 		n += len(s.attr.Result) + len(r.Result)
 	}
+	if s.format == nil {
+		n += s.sizeOfRun(r)
+	}
 	if len(r.Steps) > 0 {
 		n += s.sizeOfNoSteps()
 		for name, output := range r.Steps {
 			n += len(name) + len(output) + persistence.StepOverhead
 		}
+	}
+	return n
+}
+
+// sizeOfRun is what a record says of its run, and the event that it keeps.
+func (s *schema) sizeOfRun(r persistence.Record) (n int) {
+	if !r.StartedAt.IsZero() {
+		n += len(s.attr.StartedAt) + sizeOf(r.StartedAt.UnixMilli())
+	}
+	if r.Function != "" {
+		n += len(s.attr.Function) + len(r.Function)
+	}
+	if r.RequestID != "" {
+		n += len(s.attr.RequestID) + len(r.RequestID)
+	}
+	if len(r.Event) > 0 {
+		n += len(s.attr.Event) + len(r.Event)
 	}
 	return n
 }

@@ -46,6 +46,12 @@ func newSchema(c Config) schema {
 		phEncoding:    a.ResultEncoding,
 		phSteps:       a.Steps,
 		phAttempt:     a.Attempt,
+		phVersion:     a.Version,
+		phStartedAt:   a.StartedAt,
+		phFunction:    a.Function,
+		phRequestID:   a.RequestID,
+		phEvent:       a.Event,
+		phSortKey:     a.SortKey,
 	}}
 	s.ofVacant = s.names(phKey, phExpire, phLease)
 	if c.Format != nil {
@@ -111,21 +117,70 @@ func (s *schema) encode(r persistence.Record, content stored) item {
 	if r.Fingerprint != "" {
 		i[s.attr.Fingerprint] = text(r.Fingerprint)
 	}
+	s.encodeRun(i, r)
 	return i
+}
+
+// encodeRun puts who runs a record, and with what, into its item. The formats of others have
+// no place for it.
+func (s *schema) encodeRun(i item, r persistence.Record) {
+	if s.format != nil {
+		return
+	}
+	if !r.StartedAt.IsZero() {
+		i[s.attr.StartedAt] = number(r.StartedAt.UnixMilli())
+	}
+	if r.Function != "" {
+		i[s.attr.Function] = text(r.Function)
+	}
+	if r.RequestID != "" {
+		i[s.attr.RequestID] = text(r.RequestID)
+	}
+	if len(r.Event) > 0 {
+		i[s.attr.Event] = content(r.Event)
+	}
+}
+
+// decodeRun is lenient: nothing is decided by what it reads.
+func (s *schema) decodeRun(i item) (run persistence.Run, event []byte) {
+	if ms, ok := numberOf(i[s.attr.StartedAt]); ok && s.format == nil {
+		run.StartedAt = time.UnixMilli(ms)
+	}
+	run.Function, run.RequestID = textOf(i[s.attr.Function]), textOf(i[s.attr.RequestID])
+	event, _ = contentOf(i[s.attr.Event])
+	return run, event
+}
+
+// keyOf returns the key of the record of an item.
+func (s *schema) keyOf(i item) string {
+	if s.partition != nil {
+		return textOf(i[s.attr.SortKey])
+	}
+	return textOf(i[s.attr.Key])
 }
 
 // decode returns the record of an item, whoever wrote it. What it can't
 // understand, and what a newer format may mean, is refused: a guess could run an
 // operation twice.
 func (s *schema) decode(i item) (persistence.Record, error) {
+	r, err := s.outline(i)
+	if err != nil || !r.Status.Finished() {
+		return r, err
+	}
+	if r.Result, r.ResultOmitted, err = s.result(i); err != nil {
+		return r, fmt.Errorf("%w: %s: %w", persistence.ErrUnreadable, r.Key, err)
+	}
+	return r, nil
+}
+
+// outline is decode without the result.
+func (s *schema) outline(i item) (persistence.Record, error) {
 	r := persistence.Record{
+		Key:         s.keyOf(i),
 		Status:      s.status(i),
 		Owner:       s.owner(i),
 		Fingerprint: textOf(i[s.attr.Fingerprint]),
 		Attempt:     s.attempt(i),
-	}
-	if r.Key = textOf(i[s.attr.Key]); s.partition != nil {
-		r.Key = textOf(i[s.attr.SortKey])
 	}
 	if v, written := numberOf(i[s.attr.Version]); written && v > version {
 		return r, fmt.Errorf("%w: %s has format %d, this library knows %d", persistence.ErrUnreadable, r.Key, v, version)
@@ -135,10 +190,7 @@ func (s *schema) decode(i item) (persistence.Record, error) {
 	switch r.Status {
 	case persistence.StatusProcessing, persistence.StatusPartial:
 	case persistence.StatusCompleted, persistence.StatusFailed:
-		var err error
-		if r.Result, r.ResultOmitted, err = s.result(i); err != nil {
-			return r, fmt.Errorf("%w: %s: %w", persistence.ErrUnreadable, r.Key, err)
-		}
+		r.ResultOmitted = textOf(i[s.attr.ResultEncoding]) == encodingOmitted
 	default:
 		return r, fmt.Errorf("%w: %s has the status %q", persistence.ErrUnreadable, r.Key, r.Status)
 	}
@@ -150,6 +202,7 @@ func (s *schema) decode(i item) (persistence.Record, error) {
 		return r, fmt.Errorf("%w: %s: %w", persistence.ErrUnreadable, r.Key, err)
 	}
 	r.Steps = steps
+	r.Run, r.Event = s.decodeRun(i)
 	return r, nil
 }
 

@@ -40,11 +40,33 @@ func (s *Store) takeOver(c persistence.Claim, seen item) conditional {
 	if c.Fingerprint != "" {
 		u.set(phFingerprint, ":fingerprint", text(c.Fingerprint))
 	}
+	u.takeOverRun(c, seen)
 	u.remove(phResult) // in case that somebody has reset a finished record by hand
 	u.remove(phEncoding)
 	w := u.of(s, c.Key)
 	w.returned = types.ReturnValueAllNew
 	return w
+}
+
+// takeOverRun puts the run of a claim in the place of the one before, and its event, where
+// it has one.
+func (u *update) takeOverRun(c persistence.Claim, seen item) {
+	if u.schema.format != nil {
+		return
+	}
+	claimed := item{}
+	u.schema.encodeRun(claimed, c.Fresh())
+	for _, a := range []struct{ placeholder, value string }{{phStartedAt, ":startedAt"}, {phFunction, ":function"}, {phRequestID, ":requestID"}, {phEvent, ":event"}} {
+		name := u.schema.nameOf[a.placeholder]
+		value, claims := claimed[name]
+		_, there := seen[name]
+		switch {
+		case claims:
+			u.set(a.placeholder, a.value, value)
+		case there && a.placeholder != phEvent && c.Run != (persistence.Run{}):
+			u.remove(a.placeholder)
+		}
+	}
 }
 
 // complete finishes the record of a lease.
@@ -66,6 +88,9 @@ func (s *Store) complete(l persistence.Lease, o persistence.Outcome, finished st
 		u.set(phSettledBy, ":owner", text(l.Owner)) // the lease stays, as they leave it
 	} else {
 		u.remove(phLease)
+	}
+	if len(l.Event) > 0 {
+		u.remove(phEvent)
 	}
 	w := u.of(s, l.Key)
 	w.holds = func(found item) bool { return s.schema.isOf(found, l) }

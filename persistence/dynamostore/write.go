@@ -80,6 +80,12 @@ const (
 	phAttempt     = "#a"
 	phStep        = "#n"
 	phSettledBy   = "#b"
+	phVersion     = "#v"
+	phStartedAt   = "#d"
+	phFunction    = "#u"
+	phRequestID   = "#i"
+	phEvent       = "#y"
+	phSortKey     = "#z"
 )
 
 // vacant is true of a missing record and of an expired one whose lease is over:

@@ -1,0 +1,58 @@
+package dynamostore
+
+import (
+	"context"
+
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+
+	"github.com/ikkai-go/idempotency/persistence"
+	"github.com/ikkai-go/idempotency/persistence/storekit"
+)
+
+var _ storekit.Forgetter = (*Store)(nil)
+
+// Forget implements [storekit.Forgetter] with one conditional DeleteItem.
+func (s *Store) Forget(ctx context.Context, seen persistence.Record) error {
+	if err := persistence.CheckKey(seen.Key); err != nil {
+		return err
+	}
+	applied, there, err := s.apply(ctx, s.forget(seen))
+	switch {
+	case err != nil:
+		return fault("forget", err)
+	case applied, there == nil:
+		return nil
+	default:
+		return persistence.ErrLeaseLost
+	}
+}
+
+// forget deletes a record that is as it was seen.
+func (s *Store) forget(seen persistence.Record) conditional {
+	then := item{}
+	if seen.Owner != "" {
+		then[s.schema.attr.Owner] = text(seen.Owner)
+	}
+	if !seen.LeaseUntil.IsZero() {
+		then[s.schema.attr.LeaseUntil] = number(millis(seen.LeaseUntil))
+	}
+	u := update{schema: &s.schema, values: item{}}
+	u.unchanged(phOwner, then)
+	u.unchanged(phLease, then)
+	u.used = append(u.used, phStatus)
+	u.values[":status"] = text(string(seen.Status))
+	condition := phStatus + " = :status"
+	if seen.Status == persistence.StatusProcessing {
+		u.values[":running"], u.values[":inProgress"] = s.schema.running, text(inProgress)
+		condition = phStatus + " IN (:status, :running, :inProgress)"
+	}
+	u.conditions = append(u.conditions, condition)
+	return conditional{key: seen.Key, write: Write{Delete: &types.Delete{
+		TableName:                           s.table,
+		Key:                                 s.schema.key(seen.Key),
+		ConditionExpression:                 u.condition(),
+		ExpressionAttributeNames:            u.names(),
+		ExpressionAttributeValues:           u.values,
+		ReturnValuesOnConditionCheckFailure: types.ReturnValuesOnConditionCheckFailureAllOld,
+	}}}
+}

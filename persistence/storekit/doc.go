@@ -1,0 +1,2 @@
+// Package storekit is for those who write stores: what stores and fronts are made of.
+package storekit
