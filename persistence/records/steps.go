@@ -6,7 +6,7 @@ import (
 	"maps"
 	"slices"
 
-	"github.com/ikkai-go/idempotency/internal/recorded"
+	"github.com/ikkai-go/idempotency/internal/stepentry"
 	"github.com/ikkai-go/idempotency/persistence"
 )
 
@@ -42,7 +42,7 @@ type Step struct {
 	Output *Value `json:"output,omitempty"`
 
 	declines int
-	entry    recorded.Entry
+	entry    stepentry.Entry
 }
 
 // Undoing is how far undoing the steps of a request has come that has failed for good.
@@ -68,22 +68,22 @@ func stepsOf(r persistence.Record) ([]Step, *Undoing) {
 	var undoing *Undoing
 	var declined []string
 	for _, name := range slices.Sorted(maps.Keys(r.Steps)) {
-		step, suffix := recorded.CutName(name)
-		kind, n := recorded.CutNth(suffix)
+		step, suffix := stepentry.CutName(name)
+		kind, n := stepentry.CutNth(suffix)
 		stored := r.Steps[name]
 		switch kind {
 		case "":
 			of(step).finish(stored)
-		case recorded.Started:
+		case stepentry.Started:
 			of(step).start(n, stored)
-		case recorded.Declined:
+		case stepentry.Declined:
 			of(step).declines = max(of(step).declines, n)
-		case recorded.Compensated:
+		case stepentry.Compensated:
 			of(step).Phase = PhaseUndone
-		case recorded.Unwinding:
+		case stepentry.Unwinding:
 			undoing = cmp.Or(undoing, new(Undoing))
 			declined = undoing.decide(stored)
-		case recorded.Compensation:
+		case stepentry.Compensation:
 			undoing = cmp.Or(undoing, new(Undoing))
 			undoing.block(stored)
 		default:
@@ -119,8 +119,8 @@ func (s *Step) finish(stored []byte) {
 	if s.Output = valueOf(stored); s.Output.Form != "" {
 		return
 	}
-	var e recorded.Entry
-	if err := recorded.Decode(stored, &e); err != nil {
+	var e stepentry.Entry
+	if err := stepentry.Decode(stored, &e); err != nil {
 		s.Phase = PhaseUnreadable
 		return
 	}
@@ -137,16 +137,16 @@ func (s *Step) start(n int, stored []byte) {
 	if s.Phase == "" {
 		s.Phase = PhaseStarted
 	}
-	var e recorded.Entry
-	if s.entry.Order == 0 && recorded.Decode(stored, &e) == nil {
+	var e stepentry.Entry
+	if s.entry.Order == 0 && stepentry.Decode(stored, &e) == nil {
 		s.entry, s.Compensable = e, e.Compensable
 	}
 }
 
 // decide reads why the request goes backward, and returns the steps that it declares declined.
 func (u *Undoing) decide(stored []byte) (declined []string) {
-	var d recorded.Decision
-	if recorded.Decode(stored, &d) != nil {
+	var d stepentry.Decision
+	if stepentry.Decode(stored, &d) != nil {
 		return nil
 	}
 	u.ErrorType, u.Message = d.Type, d.Message
@@ -155,7 +155,7 @@ func (u *Undoing) decide(stored []byte) (declined []string) {
 
 func (u *Undoing) block(stored []byte) {
 	u.Blocked = true
-	var f recorded.CompensationFailure
+	var f stepentry.CompensationFailure
 	if json.Unmarshal(stored, &f) == nil {
 		u.BlockedStep, u.BlockedBy = f.Step, f.Type
 		if f.Message != "" {

@@ -1,6 +1,6 @@
-// Package recorded is the form of what the engine records in a record's steps and results:
+// Package stepentry is the form of what the engine records in a record's steps and results:
 // one owner for what package saga writes and operators read.
-package recorded
+package stepentry
 
 import (
 	"bytes"
