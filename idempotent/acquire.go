@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/ikkai-go/idempotency/persistence"
+	"github.com/ikkai-go/idempotency/persistence/storekit"
 )
 
 // giveUpTimeout bounds the attempt to give a claim up: its caller is waiting to
@@ -94,7 +95,7 @@ func (g *Guard) look(ctx context.Context, b budget, c persistence.Claim) (record
 	looking, cancel := firstHalf(asking) // so that a claim has some time left
 	defer cancel()
 	record, found, err := g.reader.Read(looking, c.Key)
-	if cache, ok := g.reader.(persistence.Refresher); ok && err == nil && found && record.Expired(c.Now) {
+	if cache, ok := g.reader.(storekit.Refresher); ok && err == nil && found && record.Expired(c.Now) {
 		record, found, err = cache.Refresh(looking, c.Key)
 	}
 	if err != nil || !found {

@@ -4,7 +4,7 @@ import (
 	"context"
 	"crypto/rand"
 
-	"github.com/ikkai-go/idempotency/persistence"
+	"github.com/ikkai-go/idempotency/persistence/storekit"
 )
 
 // Call is the guarded call that a context belongs to.
@@ -108,10 +108,10 @@ func (c *calling) within(ctx context.Context) context.Context {
 
 // enlisting returns a context in which writes are enlisted with the enlistment that
 // is returned, or with none.
-func (g *Guard) enlisting(ctx context.Context) (context.Context, *persistence.Enlistment) {
+func (g *Guard) enlisting(ctx context.Context) (context.Context, *storekit.Enlistment) {
 	if g.transactor == nil {
-		return persistence.WithEnlistment(ctx, nil), nil
+		return storekit.WithEnlistment(ctx, nil), nil
 	}
-	e := new(persistence.Enlistment)
-	return persistence.WithEnlistment(ctx, e), e
+	e := new(storekit.Enlistment)
+	return storekit.WithEnlistment(ctx, e), e
 }

@@ -11,6 +11,7 @@ import (
 
 	"github.com/ikkai-go/idempotency"
 	"github.com/ikkai-go/idempotency/persistence"
+	"github.com/ikkai-go/idempotency/persistence/storekit"
 )
 
 // Config says how an operation is guarded. Only Operation is required.
@@ -62,7 +63,7 @@ type Config struct {
 	// number of callers at once, and its result and its writes commit in one
 	// transaction, if nobody else's have: one request in all. The others get the
 	// result that was committed; also where their own run has failed, which costs a
-	// read, and is told by the next try where that read came too early. Needs a store that is a [persistence.Transactor] and a
+	// read, and is told by the next try where that read came too early. Needs a store that is a [storekit.Transactor] and a
 	// [persistence.Reader], and excludes Steps. Defaults to false.
 	OnlyEnlists bool
 
@@ -94,10 +95,9 @@ type Config struct {
 	ClockSkew time.Duration
 
 	// OnEndedLease says what it means that an earlier run did not finish within
-	// its lease. Defaults to [persistence.RunAgain]. With
-	// [persistence.RefuseUnknown] a record that nobody settles locks its key until
-	// it expires, also one whose run never started.
-	OnEndedLease persistence.EndedLease
+	// its lease. Defaults to RunAgain. With RefuseUnknown a record that nobody settles
+	// locks its key until it expires, also one whose run never started.
+	OnEndedLease EndedLease
 
 	// Wait is how long a duplicate waits for the run it duplicates before it
 	// gives up with *InProgressError; never more than half of the time until the
@@ -203,6 +203,19 @@ const (
 	// ShareRecords leaves the tenant out. The same key is then the same request, whoever
 	// sends it.
 	ShareRecords
+)
+
+// EndedLease says what it means that an earlier run has not finished within its lease: it
+// died, or is still going on somewhere without the right to.
+type EndedLease int
+
+const (
+	// RunAgain lets the next caller take the record over and run once more. Right where
+	// running again is harmless, or guarded downstream.
+	RunAgain EndedLease = iota
+	// RefuseUnknown answers with *OutcomeUnknownError: whether the effect has happened is
+	// not known, and somebody has to find out.
+	RefuseUnknown
 )
 
 // StoreFault says what to do where the store can't be reached.
@@ -326,10 +339,10 @@ func (c Config) check(store persistence.Store) error {
 	if c.OnStoreFault != FailClosed && c.OnStoreFault != FailOpen {
 		fault("OnStoreFault", "is %d, which is no StoreFault", c.OnStoreFault)
 	}
-	if c.OnEndedLease != persistence.RunAgain && c.OnEndedLease != persistence.RefuseUnknown {
+	if c.OnEndedLease != RunAgain && c.OnEndedLease != RefuseUnknown {
 		fault("OnEndedLease", "is %d, which is no EndedLease", c.OnEndedLease)
 	}
-	if _, reads := readable(store); c.ReadFirst && !reads {
+	if _, reads := storekit.Able[persistence.Reader](store); c.ReadFirst && !reads {
 		fault("ReadFirst", "needs a store that is a persistence.Reader, and %T is none", store)
 	}
 	for i, name := range c.Steps {
@@ -339,13 +352,13 @@ func (c Config) check(store persistence.Store) error {
 			fault("Steps", "declares %q twice", name)
 		}
 	}
-	if _, keeps := able[persistence.Checkpointer](store); len(c.Steps) > 0 && !keeps {
+	if _, keeps := storekit.Able[persistence.Checkpointer](store); len(c.Steps) > 0 && !keeps {
 		fault("Steps", "need a store that is a persistence.Checkpointer, and %T is none", store)
 	}
-	if _, commits := able[persistence.Transactor](store); c.OnlyEnlists && !commits {
-		fault("OnlyEnlists", "needs a store that is a persistence.Transactor, and %T is none", store)
+	if _, commits := storekit.Able[storekit.Transactor](store); c.OnlyEnlists && !commits {
+		fault("OnlyEnlists", "needs a store that is a storekit.Transactor, and %T is none", store)
 	}
-	if _, reads := readable(store); c.OnlyEnlists && !reads {
+	if _, reads := storekit.Able[persistence.Reader](store); c.OnlyEnlists && !reads {
 		fault("OnlyEnlists", "needs a store that is a persistence.Reader, and %T is none", store)
 	}
 	if c.OnlyEnlists && len(c.Steps) > 0 {

@@ -95,7 +95,7 @@ var costPaths = map[string]costPath{
 
 	"take-over":                        {before: deadRun},
 	"take-over with `ReadFirst`":       {before: deadRun, config: idempotent.Config{ReadFirst: true}},
-	"ended lease with `RefuseUnknown`": {before: deadRun, config: idempotent.Config{OnEndedLease: persistence.RefuseUnknown}},
+	"ended lease with `RefuseUnknown`": {before: deadRun, config: idempotent.Config{OnEndedLease: idempotent.RefuseUnknown}},
 	"first run, the reply to its PutItem lost": {before: func(l *costLab) {
 		l.db.Inject(dynamotest.Fault{Operation: "PutItem", Do: dynamotest.LoseReply()})
 	}},

@@ -18,6 +18,7 @@ import (
 
 	"github.com/ikkai-go/idempotency"
 	"github.com/ikkai-go/idempotency/persistence"
+	"github.com/ikkai-go/idempotency/persistence/cached"
 	"github.com/ikkai-go/idempotency/persistence/dynamostore"
 	"github.com/ikkai-go/idempotency/persistence/dynamostore/dynamotest"
 )
@@ -63,7 +64,7 @@ func newCostLab(t *testing.T, config dynamostore.Config, path costPath, result i
 		}
 		var store persistence.Store = dynamo
 		if path.cached {
-			store = persistence.NewCached(dynamo, persistence.CacheLimits{})
+			store = cached.New(dynamo, cached.Limits{})
 		}
 		if path.together > 0 {
 			store = &gathering{Store: dynamo, missing: path.together, all: make(chan struct{})}

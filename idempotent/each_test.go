@@ -792,7 +792,7 @@ func finishThroughFailures(t *testing.T, seed uint64, store persistence.Store, h
 		var err error
 		panicked := func() (value any) {
 			defer func() { value = recover() }()
-			guard := newKeylessGuard(t, process, idempotent.Config{OnEndedLease: persistence.RunAgain})
+			guard := newKeylessGuard(t, process, idempotent.Config{OnEndedLease: idempotent.RunAgain})
 			report, err = idempotent.Each(within(t, deadline), guard, p.batch, p.staff, func(ctx context.Context, e employee) error {
 				time.Sleep(time.Duration(dice.roll(900)) * time.Millisecond) // virtual
 				switch {

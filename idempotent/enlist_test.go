@@ -17,6 +17,7 @@ import (
 
 	"github.com/ikkai-go/idempotency/idempotent"
 	"github.com/ikkai-go/idempotency/persistence"
+	"github.com/ikkai-go/idempotency/persistence/cached"
 	"github.com/ikkai-go/idempotency/persistence/dynamostore"
 	"github.com/ikkai-go/idempotency/persistence/dynamostore/dynamotest"
 )
@@ -219,7 +220,7 @@ func TestInTheShortFormADuplicateIsAnsweredAlsoWhereItsOwnRunFails(t *testing.T)
 	synctest.Test(t, func(t *testing.T) {
 		s := newShop(t, 3)
 		config := idempotent.Config{OnlyEnlists: true, TTL: 10 * time.Second}
-		remembers := newTestGuard(t, persistence.NewCached(s.store, persistence.CacheLimits{}), config)
+		remembers := newTestGuard(t, cached.New(s.store, cached.Limits{}), config)
 		another := newTestGuard(t, newStoreOn(t, s.db), config)
 		buy := func(g *idempotent.Guard, name string) (string, error) {
 			return idempotent.Do(t.Context(), g, "k", func(ctx context.Context) (string, error) {

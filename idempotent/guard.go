@@ -10,6 +10,7 @@ import (
 	"sync"
 
 	"github.com/ikkai-go/idempotency/persistence"
+	"github.com/ikkai-go/idempotency/persistence/storekit"
 )
 
 // Guard guards one operation: whatever is run through it shares its records, so
@@ -22,8 +23,8 @@ type Guard struct {
 	// What else the store can do; nil where it can't.
 	reader       persistence.Reader
 	checkpointer persistence.Checkpointer
-	sizer        persistence.Sizer
-	transactor   persistence.Transactor
+	sizer        storekit.Sizer
+	transactor   storekit.Transactor
 	renewer      persistence.Renewer // also nil where leases are not to be renewed
 }
 
@@ -38,7 +39,7 @@ func New(store persistence.Store, config Config) (*Guard, error) {
 	if v := reflect.ValueOf(store); !v.IsValid() || v.Kind() == reflect.Pointer && v.IsNil() {
 		return nil, fmt.Errorf("%w: no store", ErrConfig)
 	}
-	renewer, renews := able[persistence.Renewer](store)
+	renewer, renews := storekit.Able[persistence.Renewer](store)
 	renews = renews && config.Renewal == RenewLeases && !config.OnlyEnlists
 	config = config.withDefaults(renews)
 	if err := config.check(store); err != nil {
@@ -53,10 +54,10 @@ func New(store persistence.Store, config Config) (*Guard, error) {
 	}
 	config.Steps = slices.Clone(config.Steps)
 	g := &Guard{store: store, config: config}
-	g.reader, _ = readable(store)
-	g.checkpointer, _ = able[persistence.Checkpointer](store)
-	g.sizer, _ = able[persistence.Sizer](store)
-	g.transactor, _ = able[persistence.Transactor](store)
+	g.reader, _ = storekit.Able[persistence.Reader](store)
+	g.checkpointer, _ = storekit.Able[persistence.Checkpointer](store)
+	g.sizer, _ = storekit.Able[storekit.Sizer](store)
+	g.transactor, _ = storekit.Able[storekit.Transactor](store)
 	if renews {
 		g.renewer = renewer
 	}
@@ -69,31 +70,6 @@ func (g *Guard) Config() Config {
 	c := g.config
 	c.Steps = slices.Clone(c.Steps)
 	return c
-}
-
-// able returns a store's optional ability. A store in front of others, such as
-// [persistence.Cached], has it only if they have it too.
-func able[T any](store persistence.Store) (T, bool) {
-	ability, ok := store.(T)
-	for behind := store; ok; {
-		front, wraps := behind.(interface{ Unwrap() persistence.Store })
-		if !wraps {
-			return ability, true
-		}
-		behind = front.Unwrap()
-		_, ok = behind.(T)
-	}
-	var none T
-	return none, false
-}
-
-// readable returns a store as a Reader, if it is one. A cache can be read for what it
-// remembers, whatever is behind it.
-func readable(store persistence.Store) (persistence.Reader, bool) {
-	if cache, ok := store.(*persistence.Cached); ok {
-		return cache, true
-	}
-	return able[persistence.Reader](store)
 }
 
 // ErrDuplicateOperation is the cause of a refusal by [New]: the operation has a

@@ -13,17 +13,18 @@ import (
 	"github.com/ikkai-go/idempotency/idempotent/internal/failure"
 	"github.com/ikkai-go/idempotency/idempotent/internal/result"
 	"github.com/ikkai-go/idempotency/persistence"
+	"github.com/ikkai-go/idempotency/persistence/storekit"
 )
 
 // journal is the steps of one attempt of a call. Safe for concurrent use.
 type journal struct {
 	guard    *Guard
 	budget   budget
-	hold     *hold                   // on the record to keep steps in; nil where there is none
-	limit    time.Time               // when everything must be over where there is none
-	call     *calling                // that it belongs to
-	key      string                  // that tokens are made of
-	enlisted *persistence.Enlistment // outside of steps
+	hold     *hold                // on the record to keep steps in; nil where there is none
+	limit    time.Time            // when everything must be over where there is none
+	call     *calling             // that it belongs to
+	key      string               // that tokens are made of
+	enlisted *storekit.Enlistment // outside of steps
 
 	mu       sync.Mutex
 	quiet    sync.Cond // nothing is under way
@@ -350,14 +351,14 @@ func (j *journal) recordDeclined(ctx context.Context) {
 // stays the same however often it has to be sent.
 type ending struct {
 	entry  entry
-	writes []persistence.Write
+	writes []storekit.Write
 	omit   error // why the output is not in it
 	stored []byte
 }
 
 // conclude records that a step has happened. Whatever its output does when it is
 // encoded, the effect must not be lost with it.
-func (j *journal) conclude(ctx context.Context, state *stepState, done entry, enlisted *persistence.Enlistment) error {
+func (j *journal) conclude(ctx context.Context, state *stepState, done entry, enlisted *storekit.Enlistment) error {
 	j.mu.Lock()
 	j.history.last++
 	done.Order = j.history.last
@@ -520,7 +521,7 @@ func (j *journal) arrive(state *stepState) {
 
 // keep adds an entry of a step to the record, together with writes. It renews the
 // lease by the way.
-func (j *journal) keep(ctx context.Context, step, name string, stored []byte, writes []persistence.Write) error {
+func (j *journal) keep(ctx context.Context, step, name string, stored []byte, writes []storekit.Write) error {
 	settling, cancel := j.budget.settling(ctx)
 	defer cancel()
 	if j.hold == nil {
@@ -554,7 +555,7 @@ func (j *journal) book(step, name string, stored []byte) (lease persistence.Leas
 		}
 	}
 	lease.Until = j.hold.extended()
-	j.inFlight[name] = len(name) + len(stored) + persistence.StepOverhead
+	j.inFlight[name] = len(name) + len(stored) + storekit.StepOverhead
 	return lease, func(err error) {
 		j.mu.Lock()
 		defer j.mu.Unlock()

@@ -8,6 +8,7 @@ import (
 
 	"github.com/ikkai-go/idempotency/idempotent/internal/origin"
 	"github.com/ikkai-go/idempotency/persistence"
+	"github.com/ikkai-go/idempotency/persistence/storekit"
 )
 
 // once is a call whose only effects are the writes that it enlists, in the short form
@@ -17,7 +18,7 @@ type once struct {
 	guard    *Guard
 	claim    persistence.Claim
 	effect   effect
-	enlisted *persistence.Enlistment
+	enlisted *storekit.Enlistment
 	budget   budget
 	calling  *calling
 	// leaseUntil is when a lease would end that was given when the call began.
@@ -118,7 +119,7 @@ func (o *once) fail(ctx context.Context, cause error) (*replayed, bool, error) {
 
 // commit commits the outcome and the writes. The clock is read now: only now is it
 // decided whether the record is vacant.
-func (o *once) commit(ctx context.Context, status persistence.Status, writes []persistence.Write) (persistence.Record, error) {
+func (o *once) commit(ctx context.Context, status persistence.Status, writes []storekit.Write) (persistence.Record, error) {
 	now := wallClock()
 	if !now.Before(o.end()) {
 		return persistence.Record{}, &persistence.Fault{Op: "complete", Retryable: true, Unwritten: true, Err: context.DeadlineExceeded}

@@ -63,10 +63,10 @@ func (g *Guard) call(ctx context.Context, identify func() (identity, error), run
 		}
 	}
 	claim := persistence.Claim{
-		Key:          id.key,
-		Owner:        rand.Text(),
-		Fingerprint:  id.fingerprint,
-		OnEndedLease: g.config.OnEndedLease,
+		Key:           id.key,
+		Owner:         rand.Text(),
+		Fingerprint:   id.fingerprint,
+		RefuseUnknown: g.config.OnEndedLease == RefuseUnknown,
 	}
 	got, err := g.acquire(ctx, b, &claim)
 	switch {
@@ -170,7 +170,7 @@ func refusal(c persistence.Claim, r persistence.Record) error {
 		return &MismatchError{Key: c.Key, Record: r}
 	case r.Status.Finished(), owns(c, r):
 		return nil
-	case r.Status == persistence.StatusProcessing && !r.LeaseLive(c.Now) && c.OnEndedLease == persistence.RefuseUnknown:
+	case r.Status == persistence.StatusProcessing && !r.LeaseLive(c.Now) && c.RefuseUnknown:
 		return &OutcomeUnknownError{Key: c.Key, LeaseUntil: r.LeaseUntil}
 	default:
 		return &InProgressError{Key: c.Key, LeaseUntil: r.LeaseUntil, RetryAfter: retryAfter(c, r)}

@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"github.com/ikkai-go/idempotency/persistence"
+	"github.com/ikkai-go/idempotency/persistence/storekit"
 )
 
 // Replay is a stored result about to be answered.
@@ -24,7 +25,7 @@ func (g *Guard) replay(ctx context.Context, r persistence.Record) (*replayed, er
 }
 
 func (g *Guard) storedAnswer(ctx context.Context, r persistence.Record) ([]byte, error) {
-	form, _, enveloped := persistence.OpenEnvelope(r.Result)
+	form, _, enveloped := storekit.OpenEnvelope(r.Result)
 	switch {
 	case r.Status == persistence.StatusFailed:
 		return nil, replayFailure(r)

@@ -26,6 +26,7 @@ import (
 	"github.com/ikkai-go/idempotency"
 	"github.com/ikkai-go/idempotency/idempotent"
 	"github.com/ikkai-go/idempotency/persistence"
+	"github.com/ikkai-go/idempotency/persistence/cached"
 )
 
 // Report 1: a run killed by its timeout locks its retries out until the TTL; and
@@ -226,7 +227,7 @@ func TestReport15EveryWayToMeetARecordComparesThePayload(t *testing.T) {
 		},
 		"cache": func(t *testing.T) (persistence.Store, idempotent.Config) {
 			_, store := newDynamo(t)
-			return persistence.NewCached(store, persistence.CacheLimits{}), idempotent.Config{}
+			return cached.New(store, cached.Limits{}), idempotent.Config{}
 		},
 		"memory": func(*testing.T) (persistence.Store, idempotent.Config) {
 			return persistence.NewMemory(), idempotent.Config{}

@@ -11,6 +11,7 @@ import (
 	"github.com/ikkai-go/idempotency"
 	"github.com/ikkai-go/idempotency/idempotent"
 	"github.com/ikkai-go/idempotency/persistence"
+	"github.com/ikkai-go/idempotency/persistence/storekit"
 )
 
 func resultsGuard(t *testing.T, store persistence.Store, results idempotent.Results) *idempotent.Guard {
@@ -54,7 +55,7 @@ func TestOnlyLockRecordsPermanentFailures(t *testing.T) {
 // What only a store in front can read is no answer, not even of a handler of raw bytes.
 func TestAnEnvelopeIsNeverReplayed(t *testing.T) {
 	store := persistence.NewMemory()
-	envelope := persistence.Envelope("sealed/1", []byte("ciphertext"))
+	envelope := storekit.Envelope("sealed/1", []byte("ciphertext"))
 	runs := 0
 	handler := resultsGuard(t, store, idempotent.StoreResults).Handler(raw(func() []byte {
 		runs++

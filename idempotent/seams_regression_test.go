@@ -9,15 +9,16 @@ import (
 
 	"github.com/ikkai-go/idempotency/idempotent"
 	"github.com/ikkai-go/idempotency/persistence"
+	"github.com/ikkai-go/idempotency/persistence/storekit"
 )
 
 // odd is a store whose answers can be replaced.
 type odd struct {
-	persistence.Front
+	storekit.Front
 	acquire        func(context.Context, persistence.Claim) (persistence.Record, error)
 	complete       func(context.Context, persistence.Lease, persistence.Outcome) error
 	checkpoint     func(context.Context, persistence.Lease, string, []byte) error
-	checkpointWith func(context.Context, persistence.Lease, string, []byte, []persistence.Write) error
+	checkpointWith func(context.Context, persistence.Lease, string, []byte, []storekit.Write) error
 	renew          func(context.Context, persistence.Lease) error
 }
 
@@ -42,7 +43,7 @@ func (s *odd) Checkpoint(ctx context.Context, l persistence.Lease, step string, 
 	return s.Front.Checkpoint(ctx, l, step, output)
 }
 
-func (s *odd) CheckpointWith(ctx context.Context, l persistence.Lease, step string, output []byte, w []persistence.Write) error {
+func (s *odd) CheckpointWith(ctx context.Context, l persistence.Lease, step string, output []byte, w []storekit.Write) error {
 	if s.checkpointWith != nil {
 		return s.checkpointWith(ctx, l, step, output, w)
 	}
@@ -124,7 +125,7 @@ func TestShortLeasesAreRenewedInTime(t *testing.T) {
 
 func TestARenewalThatHangsIsSentAgain(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		store, renewals := &odd{Front: persistence.NewFront(persistence.NewMemory())}, 0
+		store, renewals := &odd{Front: storekit.NewFront(persistence.NewMemory())}, 0
 		store.renew = func(ctx context.Context, l persistence.Lease) error {
 			if renewals++; renewals == 1 {
 				<-ctx.Done()
@@ -162,7 +163,7 @@ func TestTheContextEndsBeforeTheLeaseByAnyClock(t *testing.T) {
 func TestSettlingHasTimeWheneverTheFunctionEnds(t *testing.T) {
 	for end := 9000 * time.Millisecond; end <= 9900*time.Millisecond; end += 10 * time.Millisecond {
 		synctest.Test(t, func(t *testing.T) {
-			store := &odd{Front: persistence.NewFront(persistence.NewMemory())}
+			store := &odd{Front: storekit.NewFront(persistence.NewMemory())}
 			store.complete = func(ctx context.Context, l persistence.Lease, o persistence.Outcome) error {
 				if err := pause(ctx, 40*time.Millisecond); err != nil {
 					return &persistence.Fault{Op: "complete", Retryable: true, Err: err}
@@ -183,7 +184,7 @@ func TestSettlingHasTimeWheneverTheFunctionEnds(t *testing.T) {
 // A run without a record settles nothing that it knows nothing of: the steps of an attempt
 // before, which its own claim has taken over, stay to be undone.
 func TestAnUnprotectedRunLeavesAnEarlierAttemptsSteps(t *testing.T) {
-	store := &odd{Front: persistence.NewFront(persistence.NewMemory())}
+	store := &odd{Front: storekit.NewFront(persistence.NewMemory())}
 	guard := newTestGuard(t, store, idempotent.Config{Steps: []string{"reserve"}, OnStoreFault: idempotent.FailOpen})
 	undone, soldOut := 0, false
 	run := func() error {
@@ -221,7 +222,7 @@ func TestAnUnprotectedRunIsSettledWhateverItsResult(t *testing.T) {
 		"one that is as it ever could": {func(context.Context) (any, error) { return "paid", nil }, false},
 	} {
 		t.Run(name, func(t *testing.T) {
-			store := &odd{Front: persistence.NewFront(persistence.NewMemory())}
+			store := &odd{Front: storekit.NewFront(persistence.NewMemory())}
 			guard := newTestGuard(t, store, idempotent.Config{OnStoreFault: idempotent.FailOpen})
 			store.acquire = store.appliedUnheard
 			store.complete = func(ctx context.Context, l persistence.Lease, o persistence.Outcome) error {
@@ -257,7 +258,7 @@ func TestAStepThatCannotHaveHappenedMayRunAgain(t *testing.T) {
 	unwritten := &persistence.Fault{Op: "checkpoint", Retryable: true, Unwritten: true, Err: errBroken}
 	for name, spoil := range map[string]func(*odd){
 		"its writes were not carried out": func(s *odd) {
-			s.checkpointWith = func(context.Context, persistence.Lease, string, []byte, []persistence.Write) error {
+			s.checkpointWith = func(context.Context, persistence.Lease, string, []byte, []storekit.Write) error {
 				return unwritten
 			}
 		},
@@ -280,7 +281,7 @@ func TestAStepThatCannotHaveHappenedMayRunAgain(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := newShop(t, 5)
-			store := &odd{Front: persistence.NewFront(s.store)}
+			store := &odd{Front: storekit.NewFront(s.store)}
 			guard := newTestGuard(t, store, idempotent.Config{Steps: []string{"take"}})
 			call := func() error {
 				_, err := idempotent.Do(within(t, time.Minute), guard, "k", func(ctx context.Context) (int, error) {
@@ -345,7 +346,7 @@ func TestStuckIsWhatNoArrivalGetsPast(t *testing.T) {
 
 // A saga without a record does not say that there is one.
 func TestNothingGoesOnUndoingWithoutARecord(t *testing.T) {
-	store := &odd{Front: persistence.NewFront(persistence.NewMemory())}
+	store := &odd{Front: storekit.NewFront(persistence.NewMemory())}
 	store.acquire = func(context.Context, persistence.Claim) (persistence.Record, error) {
 		return persistence.Record{}, errDown
 	}
@@ -365,7 +366,7 @@ func TestNothingGoesOnUndoingWithoutARecord(t *testing.T) {
 // When to start binds runs without a record as well.
 func TestARunWithoutARecordIsNotStartedTooLate(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		store := &odd{Front: persistence.NewFront(persistence.NewMemory())}
+		store := &odd{Front: storekit.NewFront(persistence.NewMemory())}
 		store.acquire = func(ctx context.Context, _ persistence.Claim) (persistence.Record, error) {
 			<-ctx.Done()
 			return persistence.Record{}, errDown

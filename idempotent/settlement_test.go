@@ -12,6 +12,7 @@ import (
 	"github.com/ikkai-go/idempotency/idempotent"
 	"github.com/ikkai-go/idempotency/persistence"
 	"github.com/ikkai-go/idempotency/persistence/dynamostore"
+	"github.com/ikkai-go/idempotency/persistence/storekit"
 )
 
 // What is undone does not commit: the writes of an undone saga are dropped, in both forms,
@@ -261,7 +262,7 @@ type latecomer struct {
 	through bool // writes pass from now on
 }
 
-func (s *latecomer) CheckpointWith(ctx context.Context, l persistence.Lease, step string, output []byte, writes []persistence.Write) error {
+func (s *latecomer) CheckpointWith(ctx context.Context, l persistence.Lease, step string, output []byte, writes []storekit.Write) error {
 	if s.through {
 		return s.Store.CheckpointWith(ctx, l, step, output, writes)
 	}

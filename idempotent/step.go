@@ -14,7 +14,7 @@ import (
 
 	"github.com/ikkai-go/idempotency"
 	"github.com/ikkai-go/idempotency/idempotent/internal/result"
-	"github.com/ikkai-go/idempotency/persistence"
+	"github.com/ikkai-go/idempotency/persistence/storekit"
 )
 
 // Step runs fn as a named part of the guarded call that ctx belongs to. Once it has
@@ -176,7 +176,7 @@ func StepFrom(ctx context.Context) (StepCall, bool) {
 	return s.call, true
 }
 
-func (j *journal) withStep(ctx context.Context, name, purpose string) (context.Context, *persistence.Enlistment) {
+func (j *journal) withStep(ctx context.Context, name, purpose string) (context.Context, *storekit.Enlistment) {
 	call := StepCall{Name: name, Token: token(j.key, name, purpose)}
 	return j.guard.enlisting(context.WithValue(ctx, stepKey{}, stepOf{j, call}))
 }

@@ -11,6 +11,7 @@ import (
 
 	"github.com/ikkai-go/idempotency/idempotent"
 	"github.com/ikkai-go/idempotency/persistence"
+	"github.com/ikkai-go/idempotency/persistence/cached"
 	"github.com/ikkai-go/idempotency/persistence/dynamostore/dynamotest"
 )
 
@@ -244,7 +245,7 @@ func TestConfigOfStepsIsChecked(t *testing.T) {
 		"long":                  {persistence.NewMemory(), idempotent.Config{Steps: []string{strings.Repeat("x", 201)}}, "Steps"},
 		"twice":                 {persistence.NewMemory(), idempotent.Config{Steps: []string{"a", "b", "a"}}, "Steps"},
 		"no checkpoints":        {&another{persistence.NewMemory()}, idempotent.Config{Steps: []string{"a"}}, "Steps"},
-		"no checkpoints behind": {persistence.NewCached(&another{persistence.NewMemory()}, persistence.CacheLimits{}), idempotent.Config{Steps: []string{"a"}}, "Steps"},
+		"no checkpoints behind": {cached.New(&another{persistence.NewMemory()}, cached.Limits{}), idempotent.Config{Steps: []string{"a"}}, "Steps"},
 		"no transactions":       {persistence.NewMemory(), idempotent.Config{OnlyEnlists: true}, "OnlyEnlists"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -257,7 +258,7 @@ func TestConfigOfStepsIsChecked(t *testing.T) {
 		})
 	}
 	_, store := newDynamo(t)
-	cached := persistence.NewCached(store, persistence.CacheLimits{})
+	cached := cached.New(store, cached.Limits{})
 	if _, err := idempotent.New(cached, idempotent.Config{Operation: "a", Steps: []string{"a"}}); err != nil {
 		t.Error(err)
 	}

@@ -9,6 +9,7 @@ import (
 
 	"github.com/ikkai-go/idempotency/idempotent/internal/origin"
 	"github.com/ikkai-go/idempotency/persistence"
+	"github.com/ikkai-go/idempotency/persistence/storekit"
 )
 
 // tenure is the time in which a call owns its record: from acquiring it until it
@@ -22,10 +23,10 @@ type tenure struct {
 	calling *calling // nil until the function may start
 
 	effect   effect
-	enlisted *persistence.Enlistment // commits with the result
-	status   persistence.Status      // that the effect is recorded with; empty for COMPLETED
-	elapsed  time.Duration           // of the function
-	expires  time.Time               // of the outcome, once it is recorded
+	enlisted *storekit.Enlistment // commits with the result
+	status   persistence.Status   // that the effect is recorded with; empty for COMPLETED
+	elapsed  time.Duration        // of the function
+	expires  time.Time            // of the outcome, once it is recorded
 	settled  bool
 	// there is the record, where this owner has settled it otherwise before.
 	there *persistence.Record
@@ -195,7 +196,7 @@ func (t *tenure) notCompleted(err error) error {
 func (t *tenure) complete(ctx context.Context, cause error) error {
 	e := t.effect
 	outcome := t.guard.outcome(cmp.Or(t.status, persistence.StatusCompleted), e, wallClock())
-	var writes []persistence.Write
+	var writes []storekit.Write
 	if outcome.Status == persistence.StatusCompleted {
 		writes = t.enlisted.Close()
 	}
@@ -241,7 +242,7 @@ func (t *tenure) settledBefore(err error) bool {
 }
 
 // complete completes a record, together with writes if there are any.
-func (g *Guard) complete(ctx context.Context, l persistence.Lease, o persistence.Outcome, writes []persistence.Write) error {
+func (g *Guard) complete(ctx context.Context, l persistence.Lease, o persistence.Outcome, writes []storekit.Write) error {
 	if len(writes) == 0 {
 		return g.store.Complete(ctx, l, o)
 	}

@@ -17,6 +17,7 @@ import (
 	"github.com/ikkai-go/idempotency"
 	"github.com/ikkai-go/idempotency/idempotent"
 	"github.com/ikkai-go/idempotency/persistence"
+	"github.com/ikkai-go/idempotency/persistence/cached"
 	"github.com/ikkai-go/idempotency/persistence/dynamostore/dynamotest"
 )
 
@@ -214,7 +215,7 @@ func TestARenewalIsAPartOfItsCall(t *testing.T) {
 // What a cache answers is a request too, though none that leaves the process.
 func TestACacheIsAsked(t *testing.T) {
 	var book spans
-	store := persistence.NewCached(persistence.NewMemory(), persistence.CacheLimits{})
+	store := cached.New(persistence.NewMemory(), cached.Limits{})
 	guard := newKeylessGuard(t, store, idempotent.Config{Trace: book.trace, ReadFirst: true})
 	for range 2 {
 		if _, err := idempotent.Do(t.Context(), guard, "o1", func(context.Context) (int, error) { return 1, nil }); err != nil {

@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"github.com/ikkai-go/idempotency/persistence"
+	"github.com/ikkai-go/idempotency/persistence/storekit"
 )
 
 // tracedStore tells Config.Trace of each request to the store. It has all abilities; the
@@ -13,7 +14,7 @@ type tracedStore struct {
 	store        persistence.Store
 	reader       persistence.Reader
 	checkpointer persistence.Checkpointer
-	transactor   persistence.Transactor
+	transactor   storekit.Transactor
 	renewer      persistence.Renewer
 }
 
@@ -24,7 +25,7 @@ func (g *Guard) traced() {
 	}
 	traced := &tracedStore{g, g.store, g.reader, g.checkpointer, g.transactor, g.renewer}
 	g.store = traced
-	if cache, remembers := g.reader.(persistence.Refresher); remembers {
+	if cache, remembers := g.reader.(storekit.Refresher); remembers {
 		g.reader = &tracedCache{traced, cache}
 	} else if g.reader != nil {
 		g.reader = traced
@@ -78,19 +79,19 @@ func (s *tracedStore) Read(ctx context.Context, key string) (r persistence.Recor
 	return r, found, err
 }
 
-func (s *tracedStore) CheckpointWith(ctx context.Context, l persistence.Lease, step string, output []byte, writes []persistence.Write) error {
+func (s *tracedStore) CheckpointWith(ctx context.Context, l persistence.Lease, step string, output []byte, writes []storekit.Write) error {
 	return s.request(ctx, "checkpoint", l.Key, func(ctx context.Context) error {
 		return s.transactor.CheckpointWith(ctx, l, step, output, writes)
 	})
 }
 
-func (s *tracedStore) CompleteWith(ctx context.Context, l persistence.Lease, o persistence.Outcome, writes []persistence.Write) error {
+func (s *tracedStore) CompleteWith(ctx context.Context, l persistence.Lease, o persistence.Outcome, writes []storekit.Write) error {
 	return s.request(ctx, "complete", l.Key, func(ctx context.Context) error {
 		return s.transactor.CompleteWith(ctx, l, o, writes)
 	})
 }
 
-func (s *tracedStore) CompleteAtOnce(ctx context.Context, c persistence.Claim, o persistence.Outcome, writes []persistence.Write) (r persistence.Record, err error) {
+func (s *tracedStore) CompleteAtOnce(ctx context.Context, c persistence.Claim, o persistence.Outcome, writes []storekit.Write) (r persistence.Record, err error) {
 	err = s.request(ctx, "complete", c.Key, func(ctx context.Context) error {
 		r, err = s.transactor.CompleteAtOnce(ctx, c, o, writes)
 		return err
@@ -98,14 +99,14 @@ func (s *tracedStore) CompleteAtOnce(ctx context.Context, c persistence.Claim, o
 	return r, err
 }
 
-func (s *tracedStore) Commit(ctx context.Context, writes []persistence.Write) error {
+func (s *tracedStore) Commit(ctx context.Context, writes []storekit.Write) error {
 	return s.request(ctx, "commit", "", func(ctx context.Context) error { return s.transactor.Commit(ctx, writes) })
 }
 
 // tracedCache is a tracedStore in front of what remembers records.
 type tracedCache struct {
 	*tracedStore
-	cache persistence.Refresher
+	cache storekit.Refresher
 }
 
 func (s *tracedCache) Refresh(ctx context.Context, key string) (r persistence.Record, found bool, err error) {

@@ -7,6 +7,7 @@ import (
 
 	"github.com/ikkai-go/idempotency/idempotent/internal/origin"
 	"github.com/ikkai-go/idempotency/persistence"
+	"github.com/ikkai-go/idempotency/persistence/storekit"
 )
 
 // longestRun bounds what runs without a record and without a deadline: Lambda's longest
@@ -79,7 +80,7 @@ func (g *Guard) runUnprotected(ctx context.Context, b budget, key string, why er
 	return c.journal.settle(ctx, err)
 }
 
-func (g *Guard) runWithout(ctx context.Context, b budget, c *calling, run body, left *effect) (*persistence.Enlistment, error) {
+func (g *Guard) runWithout(ctx context.Context, b budget, c *calling, run body, left *effect) (*storekit.Enlistment, error) {
 	defer c.journal.close()
 	inner, cancel := context.WithCancel(c.within(ctx))
 	defer cancel()
@@ -96,7 +97,7 @@ func (g *Guard) runWithout(ctx context.Context, b budget, c *calling, run body, 
 	return enlisted, origin.PassOn(err, c.Key)
 }
 
-func (g *Guard) commitUnprotected(ctx context.Context, b budget, key string, writes []persistence.Write) error {
+func (g *Guard) commitUnprotected(ctx context.Context, b budget, key string, writes []storekit.Write) error {
 	if len(writes) == 0 {
 		return nil
 	}

@@ -128,7 +128,7 @@ func TestAnUnknownOutcomeIsRefusedWhereConfigured(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var seen eventLog
 		guard := newTestGuard(t, persistence.NewMemory(), idempotent.Config{
-			OnEndedLease: persistence.RefuseUnknown, TTL: time.Hour, Observe: seen.observe,
+			OnEndedLease: idempotent.RefuseUnknown, TTL: time.Hour, Observe: seen.observe,
 		})
 		die(t, guard, "k", time.Second)
 		run := func(context.Context) (string, error) { return "ran", nil }

@@ -33,23 +33,12 @@ type Claim struct {
 	// From, if set, is the owner whose record is to be taken over; one of any other owner is
 	// left alone, and is the answer. Defaults to whoever it is.
 	From string
-	// OnEndedLease is what an ended lease of somebody else means. Defaults to
-	// RunAgain.
-	OnEndedLease EndedLease
+	// RefuseUnknown leaves a PROCESSING record alone whose lease is over, until it
+	// expires: its run died, or is still going on somewhere without the right to, and
+	// whether its effect has happened is not known. Without it the claim takes such a
+	// record over, and the operation runs once more.
+	RefuseUnknown bool
 }
-
-// EndedLease says what to do about a PROCESSING record whose lease is over: its
-// run died, or is still going on somewhere without the right to.
-type EndedLease int
-
-const (
-	// RunAgain takes the record over, and the operation runs once more. Right
-	// where running again is harmless or guarded downstream.
-	RunAgain EndedLease = iota
-	// RefuseUnknown leaves the record alone until it expires: whether the effect
-	// has happened is not known, and somebody has to find out.
-	RefuseUnknown
-)
 
 // Check returns an error that wraps [ErrInvalid] for a claim no store can serve.
 func (c Claim) Check() error {
@@ -81,12 +70,12 @@ func CheckKey(key string) error {
 	return nil
 }
 
-// Verdict is what a claim may do about the record it finds.
-type Verdict int
+// Judgement is what a claim may do about the record it finds.
+type Judgement int
 
 const (
 	// Held leaves the record alone: it stays as it is and is the answer.
-	Held Verdict = iota
+	Held Judgement = iota
 	// Owned means that the record is this claim's own; an earlier try of the same claim
 	// was applied and its reply was lost.
 	Owned
@@ -102,7 +91,7 @@ const (
 //
 // A record with another fingerprint is never taken over: a retry with another
 // payload is not a retry.
-func (c Claim) Judge(found Record) Verdict {
+func (c Claim) Judge(found Record) Judgement {
 	switch {
 	case found.Owner == c.Owner:
 		return Owned
@@ -114,7 +103,7 @@ func (c Claim) Judge(found Record) Verdict {
 		return Held
 	case found.Status == StatusPartial:
 		return Stale
-	case found.Status == StatusProcessing && c.OnEndedLease == RunAgain:
+	case found.Status == StatusProcessing && !c.RefuseUnknown:
 		return Stale
 	default:
 		return Held

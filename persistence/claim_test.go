@@ -23,7 +23,7 @@ const (
 // exactly one row; "|" separates alternatives, and "any" is all of them.
 var decisions = []struct {
 	owner, status, lease, expiry, fingerprint, onEndedLease string
-	want                                                    persistence.Verdict
+	want                                                    persistence.Judgement
 }{
 	{"mine", "any", "any", "any", "any", "any", persistence.Owned},
 
@@ -74,7 +74,7 @@ var (
 		"not asked":  {"amount=10", ""},
 		"neither":    {"", ""},
 	}
-	policies = map[string]persistence.EndedLease{"run again": persistence.RunAgain, "refuse": persistence.RefuseUnknown}
+	policies = map[string]bool{"run again": false, "refuse": true}
 )
 
 func TestEveryRecordThatAClaimCanFindIsJudgedByOneRow(t *testing.T) {
@@ -84,7 +84,7 @@ func TestEveryRecordThatAClaimCanFindIsJudgedByOneRow(t *testing.T) {
 			for lease, leaseUntil := range leases {
 				for expiry, expiresAt := range expiries {
 					for fingerprint, prints := range fingerprints {
-						for policy, onEndedLease := range policies {
+						for policy, refuses := range policies {
 							situation := []string{owner, status, lease, expiry, fingerprint, policy}
 							row := rowFor(t, situation)
 							used[row] = true
@@ -96,7 +96,7 @@ func TestEveryRecordThatAClaimCanFindIsJudgedByOneRow(t *testing.T) {
 								ExpiresAt:   expiresAt,
 								Fingerprint: prints.stored,
 							}
-							c := persistence.Claim{Key: "payment", Owner: "me", Fingerprint: prints.asked, Now: now, OnEndedLease: onEndedLease}
+							c := persistence.Claim{Key: "payment", Owner: "me", Fingerprint: prints.asked, Now: now, RefuseUnknown: refuses}
 							if got := c.Judge(found); got != decisions[row].want {
 								t.Errorf("%v: want %v, got %v", situation, decisions[row].want, got)
 							}

@@ -16,9 +16,11 @@
 //	                                └──▶ absent               no steps
 //
 // [Store] has three methods. [Checkpointer], [Renewer] and [Reader] are abilities a
-// store may have besides. [Memory] is the reference store and serves tests; [Cached]
-// keeps finished records of any store at hand. The rules that every store must
-// keep, in a form that can be run, are in the package storetest below this one.
+// store may have besides. [Memory] is the reference store and serves tests. Below this
+// package are the stores for production, and what is put in front of any of them: package
+// cached keeps finished records at hand, sealed encrypts, overflow keeps large results
+// elsewhere. Who writes a store finds what it is made of in package storekit, and the rules
+// that it must keep, in a form that can be run, in package storetest.
 //
 // # Time
 //

@@ -17,6 +17,9 @@ var (
 	// ErrUnreadable means that there is a record, but it can't be understood. What it
 	// stands for is not known, so nothing may run. Comes inside a [*Fault].
 	ErrUnreadable = errors.New("persistence: the stored record can't be understood")
+	// ErrNotEnlisted means that a write of the application could not be enlisted: there is
+	// no run that would commit it.
+	ErrNotEnlisted = errors.New("persistence: nothing to enlist a write with")
 )
 
 // SettledError says that an owner has settled otherwise before what it wants to settle now:
@@ -39,6 +42,22 @@ func (e *SettledError) Error() string {
 func (e *SettledError) Is(target error) bool {
 	return target == ErrLeaseLost && e.Record.Status.Finished()
 }
+
+// RefusedError says that a transaction was refused because of one of the
+// application's writes: its condition did not hold, or it can't be carried out.
+type RefusedError struct {
+	// Index of the write, in the order in which they were enlisted.
+	Index int
+	// Err says why: the write's own error, if it has one, or the store's.
+	Err error
+}
+
+func (e *RefusedError) Error() string {
+	return fmt.Sprintf("persistence: write %d was refused: %v", e.Index, e.Err)
+}
+
+// Unwrap returns the reason.
+func (e *RefusedError) Unwrap() error { return e.Err }
 
 // Fault is a failure below the store: the network, the service, permissions, or
 // a record that can't be understood.

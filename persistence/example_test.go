@@ -43,40 +43,6 @@ func ExampleNewMemory() {
 	// the second finds it COMPLETED with {"charged":true}
 }
 
-// metered shows every request that reaches the store.
-type metered struct{ *persistence.Memory }
-
-func (m metered) Acquire(ctx context.Context, c persistence.Claim) (persistence.Record, error) {
-	fmt.Println("request by", c.Owner)
-	return m.Memory.Acquire(ctx, c)
-}
-
-func ExampleNewCached() {
-	store := persistence.NewCached(metered{persistence.NewMemory()}, persistence.CacheLimits{Records: 100})
-	claim := persistence.Claim{
-		Key:        "payment#1",
-		Owner:      "first",
-		Now:        clock,
-		LeaseUntil: clock.Add(30 * time.Second),
-		ExpiresAt:  clock.Add(24 * time.Hour),
-	}
-	record, _ := store.Acquire(ctx, claim)
-	_ = store.Complete(ctx, record.Lease(), persistence.Outcome{
-		Status:    persistence.StatusCompleted,
-		Result:    []byte("charged"),
-		ExpiresAt: claim.ExpiresAt,
-	})
-	for _, owner := range []string{"second", "third"} {
-		claim.Owner = owner
-		record, _ = store.Acquire(ctx, claim)
-		fmt.Println(owner, "gets", string(record.Result))
-	}
-	// Output:
-	// request by first
-	// second gets charged
-	// third gets charged
-}
-
 func ExampleClaim_Judge() {
 	found := persistence.Record{
 		Key:        "payment#1",
@@ -85,7 +51,7 @@ func ExampleClaim_Judge() {
 		LeaseUntil: clock.Add(30 * time.Second),
 		ExpiresAt:  clock.Add(time.Hour),
 	}
-	verdicts := map[persistence.Verdict]string{
+	judgements := map[persistence.Judgement]string{
 		persistence.Held:   "held: it is the answer",
 		persistence.Owned:  "owned: it is this claim's own",
 		persistence.Vacant: "vacant: a fresh record replaces it",
@@ -93,10 +59,10 @@ func ExampleClaim_Judge() {
 	}
 	for _, later := range []time.Duration{0, 30 * time.Second, 31 * time.Second, 2 * time.Hour} {
 		claim := persistence.Claim{Key: found.Key, Owner: "c91e", Now: clock.Add(later)}
-		fmt.Println(later, verdicts[claim.Judge(found)])
+		fmt.Println(later, judgements[claim.Judge(found)])
 	}
 	repeated := persistence.Claim{Key: found.Key, Owner: found.Owner, Now: clock}
-	fmt.Println("repeated", verdicts[repeated.Judge(found)])
+	fmt.Println("repeated", judgements[repeated.Judge(found)])
 	// Output:
 	// 0s held: it is the answer
 	// 30s held: it is the answer

@@ -98,13 +98,13 @@ func (l Lease) CheckRenewal() error {
 	return l.Check()
 }
 
-// CheckStep returns an error that wraps [ErrInvalid] for the name of a step that can't be kept
-// as it is.
-func CheckStep(name string) error {
+// CheckStep is Check for a lease whose owner checkpoints a step: the step has a name, which
+// can be kept as it is.
+func (l Lease) CheckStep(name string) error {
 	if name == "" || !utf8.ValidString(name) {
-		return fmt.Errorf("%w: a step without a name, or with one that is not UTF-8", ErrInvalid)
+		return errors.Join(l.Check(), fmt.Errorf("%w: a step without a name, or with one that is not UTF-8", ErrInvalid))
 	}
-	return nil
+	return l.Check()
 }
 
 // Outcome is how an operation ended.

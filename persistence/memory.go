@@ -41,11 +41,11 @@ func (m *Memory) Acquire(ctx context.Context, c Claim) (Record, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	found, exists := m.records[c.Key]
-	verdict := Vacant
+	judgement := Vacant
 	if exists {
-		verdict = c.Judge(found)
+		judgement = c.Judge(found)
 	}
-	switch verdict {
+	switch judgement {
 	case Vacant:
 		found = m.set(c.Fresh())
 	case Stale:
@@ -109,10 +109,7 @@ func (m *Memory) Release(ctx context.Context, l Lease) error {
 
 // Checkpoint implements [Checkpointer].
 func (m *Memory) Checkpoint(ctx context.Context, l Lease, step string, output []byte) error {
-	if err := l.Check(); err != nil {
-		return err
-	}
-	if err := CheckStep(step); err != nil {
+	if err := l.CheckStep(step); err != nil {
 		return err
 	}
 	if err := ctx.Err(); err != nil {

@@ -74,25 +74,6 @@ type Renewer interface {
 	Renew(ctx context.Context, l Lease) error
 }
 
-// Refresher is a [Reader] that remembers records, and can be asked past its memory.
-type Refresher interface {
-	// Refresh is Read, of the store behind.
-	Refresh(ctx context.Context, key string) (Record, bool, error)
-}
-
-// Sizer is a [Checkpointer] whose records hold only so much, and that knows
-// beforehand how much.
-type Sizer interface {
-	// Room is how many bytes of steps the record of a lease can take besides
-	// l.Steps and l.Reserve; negative if these are too large already. A step takes
-	// the length of its name and of its output, and [StepOverhead].
-	Room(l Lease) int
-}
-
-// StepOverhead is what a step takes of a record in addition to its name and its
-// output, in bytes.
-const StepOverhead = 1
-
 // Reader is a [Store] that can also look at a record without claiming it,
 // which is cheaper where most calls are replays or are waiting for one.
 type Reader interface {

@@ -102,7 +102,7 @@ func TestWhatCountsAsDone(t *testing.T) {
 		"another payload": {
 			first: result("done"), body: `{"order_id": "o1", "amount": 6}`, guard: idempotent.Config{}, code: idempotent.CodeMismatch,
 		},
-		"outcome unknown": {first: died, guard: idempotent.Config{OnEndedLease: persistence.RefuseUnknown}, code: idempotent.CodeOutcomeUnknown},
+		"outcome unknown": {first: died, guard: idempotent.Config{OnEndedLease: idempotent.RefuseUnknown}, code: idempotent.CodeOutcomeUnknown},
 		"no key":          {body: `{"amount": 5}`, code: idempotent.CodeKeyMissing},
 		"an unusable key": {body: `{"order_id": {"a": 1, "a": 2}, "amount": 5}`, code: idempotent.CodeKeyUnusable},
 

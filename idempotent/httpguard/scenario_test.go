@@ -642,7 +642,7 @@ func TestEveryRefusalIsAProblemDocument(t *testing.T) {
 					m.Put(r)
 				}
 			}},
-		"outcome unknown": {guard: idempotent.Config{OnEndedLease: persistence.RefuseUnknown},
+		"outcome unknown": {guard: idempotent.Config{OnEndedLease: idempotent.RefuseUnknown},
 			request: key("a", ""), between: dead, status: 409, runs: 1, code: "outcome_unknown", done: "maybe"},
 		"response can't be read": {request: key("a", ""), status: 500, runs: 1, code: "replay_unreadable", done: "all",
 			between: func(_ *testing.T, m *persistence.Memory) {

@@ -6,6 +6,7 @@ import (
 
 	"github.com/ikkai-go/idempotency/persistence"
 	"github.com/ikkai-go/idempotency/persistence/dynamostore"
+	"github.com/ikkai-go/idempotency/persistence/storekit"
 )
 
 // Store keeps records in a table that a peer uses too. It is a [dynamostore.Store]
@@ -15,11 +16,11 @@ import (
 type Store struct{ table *dynamostore.Store }
 
 var (
-	_ persistence.Store      = (*Store)(nil)
-	_ persistence.Renewer    = (*Store)(nil)
-	_ persistence.Reader     = (*Store)(nil)
-	_ persistence.Transactor = (*Store)(nil)
-	_ persistence.Literal    = (*Store)(nil)
+	_ persistence.Store   = (*Store)(nil)
+	_ persistence.Renewer = (*Store)(nil)
+	_ persistence.Reader  = (*Store)(nil)
+	_ storekit.Transactor = (*Store)(nil)
+	_ storekit.Literal    = (*Store)(nil)
 )
 
 // Store returns a store on the peer's table. The errors are those of
@@ -56,28 +57,28 @@ func (s *Store) Read(ctx context.Context, key string) (persistence.Record, bool,
 	return s.table.Read(ctx, key)
 }
 
-// HoldsEnvelopes implements [persistence.Literal]: the peer reads results as values, so
+// HoldsEnvelopes implements [storekit.Literal]: the peer reads results as values, so
 // none is sealed or kept elsewhere.
 func (s *Store) HoldsEnvelopes() bool { return s.table.HoldsEnvelopes() }
 
-// CompleteWith implements [persistence.Transactor]. The writes commit only if the
+// CompleteWith implements [storekit.Transactor]. The writes commit only if the
 // record is still the owner's, whatever the peer has done to it.
-func (s *Store) CompleteWith(ctx context.Context, l persistence.Lease, o persistence.Outcome, writes []persistence.Write) error {
+func (s *Store) CompleteWith(ctx context.Context, l persistence.Lease, o persistence.Outcome, writes []storekit.Write) error {
 	return s.table.CompleteWith(ctx, l, o, writes)
 }
 
-// CompleteAtOnce implements [persistence.Transactor].
-func (s *Store) CompleteAtOnce(ctx context.Context, c persistence.Claim, o persistence.Outcome, writes []persistence.Write) (persistence.Record, error) {
+// CompleteAtOnce implements [storekit.Transactor].
+func (s *Store) CompleteAtOnce(ctx context.Context, c persistence.Claim, o persistence.Outcome, writes []storekit.Write) (persistence.Record, error) {
 	return s.table.CompleteAtOnce(ctx, c, o, writes)
 }
 
-// Commit implements [persistence.Transactor].
-func (s *Store) Commit(ctx context.Context, writes []persistence.Write) error {
+// Commit implements [storekit.Transactor].
+func (s *Store) Commit(ctx context.Context, writes []storekit.Write) error {
 	return s.table.Commit(ctx, writes)
 }
 
-// CheckpointWith implements [persistence.Transactor], and always refuses: there are no
+// CheckpointWith implements [storekit.Transactor], and always refuses: there are no
 // steps in a shared table.
-func (s *Store) CheckpointWith(context.Context, persistence.Lease, string, []byte, []persistence.Write) error {
+func (s *Store) CheckpointWith(context.Context, persistence.Lease, string, []byte, []storekit.Write) error {
 	return fmt.Errorf("%w: a table that is shared with Powertools keeps no steps", persistence.ErrInvalid)
 }

@@ -13,6 +13,7 @@ import (
 	"github.com/ikkai-go/idempotency/idempotent"
 	"github.com/ikkai-go/idempotency/idempotent/powertools"
 	"github.com/ikkai-go/idempotency/persistence"
+	"github.com/ikkai-go/idempotency/persistence/cached"
 	"github.com/ikkai-go/idempotency/persistence/dynamostore"
 	"github.com/ikkai-go/idempotency/persistence/overflow"
 	"github.com/ikkai-go/idempotency/persistence/sealed"
@@ -55,7 +56,7 @@ func TestAStoreInFrontThatMakesEnvelopesIsRefused(t *testing.T) {
 	}
 	for name, store := range map[string]persistence.Store{
 		"the store":                 b.store,
-		"the store behind another":  persistence.NewCached(b.store, persistence.CacheLimits{}),
+		"the store behind another":  cached.New(b.store, cached.Limits{}),
 		"a dynamostore of the peer": plain,
 	} {
 		if _, err := sealed.New(store, aes, sealed.Config{}); !errors.Is(err, sealed.ErrConfig) {

@@ -4,13 +4,14 @@ import (
 	"context"
 
 	"github.com/ikkai-go/idempotency/persistence"
+	"github.com/ikkai-go/idempotency/persistence/storekit"
 )
 
 // completionReserve is what steps leave free of an item, in bytes: completing
 // without a result must always be possible.
 const completionReserve = 256
 
-// Room implements [persistence.Sizer].
+// Room implements [storekit.Sizer].
 func (s *Store) Room(l persistence.Lease) int {
 	record := persistence.Record{Key: l.Key, Owner: l.Owner, Fingerprint: l.Fingerprint, Status: persistence.StatusProcessing, Steps: l.Steps, Run: l.Run, Event: l.Event}
 	room := maxItem - s.schema.size(record) - completionReserve - l.Reserve
@@ -26,17 +27,14 @@ func (s *Store) Checkpoint(ctx context.Context, l persistence.Lease, step string
 }
 
 func (s *Store) checkpointWith(ctx context.Context, l persistence.Lease, step string, output []byte, writes []Write) error {
-	if err := l.Check(); err != nil {
-		return err
-	}
-	if err := persistence.CheckStep(step); err != nil {
+	if err := l.CheckStep(step); err != nil {
 		return err
 	}
 	room := s.Room(l)
 	if known, done := l.Steps[step]; done { // it needs no more room
-		room += len(step) + len(known) + persistence.StepOverhead
+		room += len(step) + len(known) + storekit.StepOverhead
 	}
-	if len(step)+len(output)+persistence.StepOverhead > room {
+	if len(step)+len(output)+storekit.StepOverhead > room {
 		return persistence.ErrTooLarge
 	}
 	write := s.firstStep(l, nil, step, output)

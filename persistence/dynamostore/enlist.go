@@ -12,10 +12,11 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
 	"github.com/ikkai-go/idempotency/persistence"
+	"github.com/ikkai-go/idempotency/persistence/storekit"
 )
 
 // Write is a write of the application that commits in a transaction: the
-// [persistence.Write] of this store. Exactly one of Put, Update, Delete and
+// [storekit.Write] of this store. Exactly one of Put, Update, Delete and
 // ConditionCheck is set.
 type Write struct {
 	Put            *types.Put
@@ -57,11 +58,11 @@ type Write struct {
 // The maps of a write are copied; the attribute values in them are not and must
 // not be changed any more.
 func Enlist(ctx context.Context, writes ...Write) error {
-	enlisted := make([]persistence.Write, len(writes))
+	enlisted := make([]storekit.Write, len(writes))
 	for i, w := range writes {
 		enlisted[i] = w.sent()
 	}
-	return persistence.Enlist(ctx, func(all []persistence.Write) error {
+	return storekit.Enlist(ctx, func(all []storekit.Write) error {
 		_, err := besideRecord.admit(all)
 		return err
 	}, enlisted...)
@@ -118,7 +119,7 @@ var (
 )
 
 // admit returns the writes in this store's terms, or all that is wrong with them.
-func (s space) admit(enlisted []persistence.Write) ([]Write, error) {
+func (s space) admit(enlisted []storekit.Write) ([]Write, error) {
 	writes := make([]Write, len(enlisted))
 	var strange []error
 	for i, given := range enlisted {

@@ -12,12 +12,13 @@ import (
 
 	"github.com/ikkai-go/idempotency/persistence"
 	"github.com/ikkai-go/idempotency/persistence/dynamostore"
+	"github.com/ikkai-go/idempotency/persistence/storekit"
 )
 
 func TestWhatIsEnlistedCommitsAsItWasThen(t *testing.T) {
 	_, store, books := newBank(t, dynamostore.Config{})
-	var enlisted persistence.Enlistment
-	ctx := persistence.WithEnlistment(t.Context(), &enlisted)
+	var enlisted storekit.Enlistment
+	ctx := storekit.WithEnlistment(t.Context(), &enlisted)
 	values := attributes{":n": number("1")}
 	w := books.add("a", "")
 	w.Update.ExpressionAttributeValues = values
@@ -100,8 +101,8 @@ func TestFaultyWritesAreNotEnlisted(t *testing.T) {
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
-			var enlisted persistence.Enlistment
-			err := dynamostore.Enlist(persistence.WithEnlistment(t.Context(), &enlisted), test.writes...)
+			var enlisted storekit.Enlistment
+			err := dynamostore.Enlist(storekit.WithEnlistment(t.Context(), &enlisted), test.writes...)
 			if (err == nil) != (len(test.want) == 0) || err != nil && !errors.Is(err, persistence.ErrInvalid) {
 				t.Errorf("got %v", err)
 			}
@@ -121,10 +122,10 @@ func TestFaultyWritesAreNotEnlisted(t *testing.T) {
 func TestParallelPartsOfARunEnlistTogether(t *testing.T) {
 	books := ledger{table: "ledger"}
 	var (
-		enlisted persistence.Enlistment
+		enlisted storekit.Enlistment
 		parts    sync.WaitGroup
 	)
-	ctx := persistence.WithEnlistment(t.Context(), &enlisted)
+	ctx := storekit.WithEnlistment(t.Context(), &enlisted)
 	refused := make(chan error, 200)
 	for i := range 200 {
 		parts.Go(func() {

@@ -59,6 +59,6 @@ func (s *schema) storedAs(f *Format, r persistence.Record, size int) (stored, er
 	return stored{result: value, size: size - len(r.Result) + sizeOfValue(value)}, nil
 }
 
-// HoldsEnvelopes implements [persistence.Literal]: the format of another toolkit has
+// HoldsEnvelopes implements [storekit.Literal]: the format of another toolkit has
 // none.
 func (s *Store) HoldsEnvelopes() bool { return s.schema.format == nil }

@@ -6,6 +6,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
 	"github.com/ikkai-go/idempotency/persistence"
+	"github.com/ikkai-go/idempotency/persistence/storekit"
 )
 
 // size is how large a record's item is for DynamoDB, in bytes, with its result as
@@ -44,7 +45,7 @@ func (s *schema) size(r persistence.Record) int {
 	if len(r.Steps) > 0 {
 		n += s.sizeOfNoSteps()
 		for name, output := range r.Steps {
-			n += len(name) + len(output) + persistence.StepOverhead
+			n += len(name) + len(output) + storekit.StepOverhead
 		}
 	}
 	return n

@@ -10,6 +10,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
 	"github.com/ikkai-go/idempotency/persistence"
+	"github.com/ikkai-go/idempotency/persistence/storekit"
 )
 
 // API is what the store needs of a DynamoDB client. *dynamodb.Client has it, and
@@ -34,10 +35,10 @@ var (
 	_ persistence.Store        = (*Store)(nil)
 	_ persistence.Checkpointer = (*Store)(nil)
 	_ persistence.Renewer      = (*Store)(nil)
-	_ persistence.Sizer        = (*Store)(nil)
-	_ persistence.Transactor   = (*Store)(nil)
+	_ storekit.Sizer           = (*Store)(nil)
+	_ storekit.Transactor      = (*Store)(nil)
 	_ persistence.Reader       = (*Store)(nil)
-	_ persistence.Literal      = (*Store)(nil)
+	_ storekit.Literal         = (*Store)(nil)
 )
 
 // New returns a store on the table that config describes. It joins all faults of
@@ -71,12 +72,12 @@ func (s *Store) Acquire(ctx context.Context, c persistence.Claim) (persistence.R
 	}
 	var found item // what is known to be there: nothing yet
 	for range maxRounds {
-		record, verdict, err := s.judge(c, found)
+		record, judgement, err := s.judge(c, found)
 		if err != nil {
 			return persistence.Record{}, fault("acquire", err)
 		}
 		var write conditional
-		switch verdict {
+		switch judgement {
 		case persistence.Vacant:
 			record = c.Fresh()
 			write = s.insert(c, s.schema.encode(record, stored{}))
@@ -114,7 +115,7 @@ func (s *Store) checkClaim(c persistence.Claim) error {
 }
 
 // judge decides about the item that was found under the claim's key.
-func (s *Store) judge(c persistence.Claim, found item) (persistence.Record, persistence.Verdict, error) {
+func (s *Store) judge(c persistence.Claim, found item) (persistence.Record, persistence.Judgement, error) {
 	if found == nil {
 		return persistence.Record{}, persistence.Vacant, nil
 	}

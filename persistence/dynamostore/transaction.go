@@ -10,16 +10,17 @@ import (
 	"github.com/aws/smithy-go"
 
 	"github.com/ikkai-go/idempotency/persistence"
+	"github.com/ikkai-go/idempotency/persistence/storekit"
 )
 
-// CompleteWith implements [persistence.Transactor]: the writes are [Write] values,
+// CompleteWith implements [storekit.Transactor]: the writes are [Write] values,
 // and the record's own update is the first of the transaction.
 //
 // That an owner finds its record finished by itself means that its writes were
 // applied with it: an owner is one run and completes with one set of writes, and what
 // was refused or did not fit was not applied. A caller who completes without writes
 // first has decided that they don't happen.
-func (s *Store) CompleteWith(ctx context.Context, l persistence.Lease, o persistence.Outcome, writes []persistence.Write) error {
+func (s *Store) CompleteWith(ctx context.Context, l persistence.Lease, o persistence.Outcome, writes []storekit.Write) error {
 	admitted, err := s.admit(l.Key, writes)
 	if err != nil {
 		return err
@@ -27,9 +28,9 @@ func (s *Store) CompleteWith(ctx context.Context, l persistence.Lease, o persist
 	return s.completeWith(ctx, l, o, admitted)
 }
 
-// CheckpointWith implements [persistence.Transactor]. A step that is there was
+// CheckpointWith implements [storekit.Transactor]. A step that is there was
 // written with its own writes, for the same reason.
-func (s *Store) CheckpointWith(ctx context.Context, l persistence.Lease, step string, output []byte, writes []persistence.Write) error {
+func (s *Store) CheckpointWith(ctx context.Context, l persistence.Lease, step string, output []byte, writes []storekit.Write) error {
 	admitted, err := s.admit(l.Key, writes)
 	if err != nil {
 		return err
@@ -37,8 +38,8 @@ func (s *Store) CheckpointWith(ctx context.Context, l persistence.Lease, step st
 	return s.checkpointWith(ctx, l, step, output, admitted)
 }
 
-// CompleteAtOnce implements [persistence.Transactor]. Without writes it is a PutItem.
-func (s *Store) CompleteAtOnce(ctx context.Context, c persistence.Claim, o persistence.Outcome, writes []persistence.Write) (persistence.Record, error) {
+// CompleteAtOnce implements [storekit.Transactor]. Without writes it is a PutItem.
+func (s *Store) CompleteAtOnce(ctx context.Context, c persistence.Claim, o persistence.Outcome, writes []storekit.Write) (persistence.Record, error) {
 	admitted, err := s.admit(c.Key, writes)
 	if err := errors.Join(s.checkClaim(c), o.Check(), err); err != nil {
 		return persistence.Record{}, err
@@ -55,8 +56,8 @@ func (s *Store) CompleteAtOnce(ctx context.Context, c persistence.Claim, o persi
 	write := s.insert(c, s.schema.encode(finished, content))
 	write.with = admitted
 	write.holds = func(found item) bool {
-		_, verdict, err := s.judge(c, found)
-		return err == nil && verdict == persistence.Vacant
+		_, judgement, err := s.judge(c, found)
+		return err == nil && judgement == persistence.Vacant
 	}
 	for range maxRounds {
 		applied, found, err := s.apply(ctx, write)
@@ -66,13 +67,13 @@ func (s *Store) CompleteAtOnce(ctx context.Context, c persistence.Claim, o persi
 		case applied:
 			return finished, nil
 		}
-		record, verdict, err := s.judge(c, found)
+		record, judgement, err := s.judge(c, found)
 		switch {
 		case err != nil:
 			return persistence.Record{}, fault("complete", err)
-		case verdict == persistence.Owned && !record.Status.Finished():
+		case judgement == persistence.Owned && !record.Status.Finished():
 			return persistence.Record{}, fmt.Errorf("%w: the claim was acquired before", persistence.ErrInvalid)
-		case verdict != persistence.Vacant:
+		case judgement != persistence.Vacant:
 			return record, nil
 		}
 		// What was in the way is gone.
@@ -80,8 +81,8 @@ func (s *Store) CompleteAtOnce(ctx context.Context, c persistence.Claim, o persi
 	return persistence.Record{}, fault("complete", errContended)
 }
 
-// Commit implements [persistence.Transactor].
-func (s *Store) Commit(ctx context.Context, writes []persistence.Write) error {
+// Commit implements [storekit.Transactor].
+func (s *Store) Commit(ctx context.Context, writes []storekit.Write) error {
 	admitted, err := wholeTransaction.admit(writes)
 	if err != nil {
 		return err
@@ -91,7 +92,7 @@ func (s *Store) Commit(ctx context.Context, writes []persistence.Write) error {
 
 // Apply carries writes out by themselves, outside a guarded call: all of them or
 // none, in one transaction, or in a single request if there is only one and it is
-// [Write.Repeatable]. Its errors are those of [persistence.Transactor].
+// [Write.Repeatable]. Its errors are those of [storekit.Transactor].
 //
 // It is safe to repeat only as far as the writes' own conditions make it so.
 func Apply(ctx context.Context, api API, writes ...Write) error {
@@ -127,7 +128,7 @@ func sent(writes []Write) []Write {
 }
 
 // admit returns the writes that are to be carried out with the record of a key.
-func (s *Store) admit(key string, writes []persistence.Write) ([]Write, error) {
+func (s *Store) admit(key string, writes []storekit.Write) ([]Write, error) {
 	admitted, err := besideRecord.admit(writes)
 	if err != nil {
 		return nil, err

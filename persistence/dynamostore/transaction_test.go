@@ -20,6 +20,7 @@ import (
 	"github.com/ikkai-go/idempotency/persistence"
 	"github.com/ikkai-go/idempotency/persistence/dynamostore"
 	"github.com/ikkai-go/idempotency/persistence/dynamostore/dynamotest"
+	"github.com/ikkai-go/idempotency/persistence/storekit"
 )
 
 // ledger is a table of the application: accounts with a balance.
@@ -78,8 +79,8 @@ func (l ledger) balance(t testing.TB, id string) string {
 	return ""
 }
 
-func writes(given ...dynamostore.Write) []persistence.Write {
-	enlisted := make([]persistence.Write, len(given))
+func writes(given ...dynamostore.Write) []storekit.Write {
+	enlisted := make([]storekit.Write, len(given))
 	for i, w := range given {
 		enlisted[i] = w
 	}
@@ -757,7 +758,7 @@ func TestWhatCantBeCommittedIsRefusedBeforeItIsSent(t *testing.T) {
 		return many
 	}
 	db.ResetLog()
-	for name, enlisted := range map[string][]persistence.Write{
+	for name, enlisted := range map[string][]storekit.Write{
 		"another store's":      {"UPDATE accounts"},
 		"on the record itself": writes(onRecord),
 		"instead of it":        writes(record),
@@ -895,7 +896,7 @@ func TestARecordHasRoomForWhatItSays(t *testing.T) {
 			}
 			for _, name := range []string{"half", "rest"} {
 				room := store.Room(lease)
-				output := make([]byte, room-len(name)-persistence.StepOverhead)
+				output := make([]byte, room-len(name)-storekit.StepOverhead)
 				over := make([]byte, len(output)+1)
 				if name == "half" {
 					output = output[:len(output)/2]
@@ -911,7 +912,7 @@ func TestARecordHasRoomForWhatItSays(t *testing.T) {
 				}
 				r, _ := recordOf(t, store)
 				lease.Steps = r.Steps
-				if left := store.Room(lease); left != room-len(name)-len(output)-persistence.StepOverhead {
+				if left := store.Room(lease); left != room-len(name)-len(output)-storekit.StepOverhead {
 					t.Errorf("%s: there was room for %d bytes, now for %d", name, room, left)
 				}
 			}

@@ -14,6 +14,7 @@ import (
 	"github.com/ikkai-go/idempotency/persistence"
 	"github.com/ikkai-go/idempotency/persistence/dynamostore"
 	"github.com/ikkai-go/idempotency/persistence/dynamostore/dynamotest"
+	"github.com/ikkai-go/idempotency/persistence/storekit"
 )
 
 // A caller is told that nothing was written, nor will be, where DynamoDB has refused every
@@ -155,7 +156,7 @@ func TestHiddenTriesTellNothing(t *testing.T) {
 		for _, test := range []struct {
 			name   string
 			answer error
-			do     func(*dynamostore.Store, ...persistence.Write) error
+			do     func(*dynamostore.Store, ...storekit.Write) error
 			want   bool
 		}{
 			{"conflicts", conflict, completeWith, false},
@@ -179,10 +180,10 @@ func TestHiddenTriesTellNothing(t *testing.T) {
 	})
 }
 
-func completeWith(store *dynamostore.Store, w ...persistence.Write) error {
+func completeWith(store *dynamostore.Store, w ...storekit.Write) error {
 	return store.CompleteWith(context.Background(), claim("me").Fresh().Lease(), completed("x"), w)
 }
 
-func commit(store *dynamostore.Store, w ...persistence.Write) error {
+func commit(store *dynamostore.Store, w ...storekit.Write) error {
 	return store.Commit(context.Background(), w)
 }

@@ -3,14 +3,14 @@
 //
 //	blobs, err := s3overflow.New(s3.NewFromConfig(cfg), s3overflow.Config{Bucket: "results"})
 //	store, err := overflow.New(table, blobs, overflow.Config{})
-//	guard, err := idempotent.New(persistence.NewCached(store, persistence.CacheLimits{}), …)
+//	guard, err := idempotent.New(cached.New(store, cached.Limits{}), …)
 //
 // # What is stored where
 //
 // A result goes to the blob store if it is larger than [Config.Inline], or if the store
 // behind refuses it as [persistence.ErrTooLarge]. The blob is written first and the
 // record second, so a record never refers to what is not there yet. The record then
-// holds a [persistence.Envelope] of the form "overflow/1" with the SHA-256 digest and
+// holds a [storekit.Envelope] of the form "overflow/1" with the SHA-256 digest and
 // the length of the result.
 //
 // The name of a blob follows from the record's key and owner and the digest ([Name]).
@@ -21,7 +21,7 @@
 // goes to the blob store goes as it is.
 //
 // The outputs of steps stay in the record. A run that takes over needs all of them at
-// once, and what is left for later steps is reckoned by them (persistence.Sizer). A
+// once, and what is left for later steps is reckoned by them (storekit.Sizer). A
 // step with a large output had better store it itself, and return where.
 //
 // # When the blob is not there
@@ -50,7 +50,7 @@
 //
 // # The order of stores
 //
-// A [persistence.Cached] belongs in front, where it keeps whole results, as far as its
+// A [cached.Store] belongs in front, where it keeps whole results, as far as its
 // limits allow, and a replay from memory asks neither store. Behind, it keeps references
 // and each replay fetches the blob. An encrypting store (package sealed) belongs in
 // front too: the blobs are then encrypted like the results in records. Behind, it would

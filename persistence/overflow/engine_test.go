@@ -9,6 +9,7 @@ import (
 	"github.com/ikkai-go/idempotency"
 	"github.com/ikkai-go/idempotency/idempotent"
 	"github.com/ikkai-go/idempotency/persistence"
+	"github.com/ikkai-go/idempotency/persistence/cached"
 	"github.com/ikkai-go/idempotency/persistence/overflow"
 )
 
@@ -40,7 +41,7 @@ func TestADuplicateGetsALargeResultWithoutAnotherRun(t *testing.T) {
 	store, _ := front(t, table(t), blobs, overflow.Config{})
 	// Another environment has another cache, and another store in front.
 	there, _ := front(t, store.Unwrap(), blobs, overflow.Config{})
-	for _, environment := range []persistence.Store{persistence.NewCached(store, persistence.CacheLimits{}), there} {
+	for _, environment := range []persistence.Store{cached.New(store, cached.Limits{}), there} {
 		r := guarded(t, environment, idempotent.Config{})
 		for range 2 {
 			if got, err := r.call(t.Context(), "march"); err != nil || got != pages {

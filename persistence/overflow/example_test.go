@@ -6,7 +6,7 @@ import (
 
 	"github.com/ikkai-go/idempotency"
 	"github.com/ikkai-go/idempotency/idempotent"
-	"github.com/ikkai-go/idempotency/persistence"
+	"github.com/ikkai-go/idempotency/persistence/cached"
 	"github.com/ikkai-go/idempotency/persistence/dynamostore"
 	"github.com/ikkai-go/idempotency/persistence/dynamostore/dynamotest"
 	"github.com/ikkai-go/idempotency/persistence/overflow"
@@ -28,7 +28,7 @@ func ExampleNew() {
 	if err != nil {
 		panic(err)
 	}
-	guard, err := idempotent.New(persistence.NewCached(store, persistence.CacheLimits{}), idempotent.Config{Operation: "report", Key: idempotency.WholePayload()})
+	guard, err := idempotent.New(cached.New(store, cached.Limits{}), idempotent.Config{Operation: "report", Key: idempotency.WholePayload()})
 	if err != nil {
 		panic(err)
 	}

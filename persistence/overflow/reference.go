@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/ikkai-go/idempotency/persistence"
+	"github.com/ikkai-go/idempotency/persistence/storekit"
 )
 
 // form marks the envelopes of this package, and their version.
@@ -39,13 +40,13 @@ func (r reference) encode() []byte {
 	if err != nil {
 		panic(err) // text and a number always encode
 	}
-	return persistence.Envelope(form, text)
+	return storekit.Envelope(form, text)
 }
 
 // readReference reads a record's result. It is no reference where it is the result
 // itself, or in the envelope of somebody else.
 func readReference(result []byte) (r reference, is bool, err error) {
-	got, text, ok := persistence.OpenEnvelope(result)
+	got, text, ok := storekit.OpenEnvelope(result)
 	switch {
 	case !ok || !strings.HasPrefix(got, family):
 		return r, false, nil

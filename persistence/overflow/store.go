@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/ikkai-go/idempotency/persistence"
+	"github.com/ikkai-go/idempotency/persistence/storekit"
 )
 
 // Store is a store in front of another one that keeps large results in a blob store.
@@ -15,25 +16,25 @@ import (
 //
 // Safe for concurrent use.
 type Store struct {
-	persistence.Front
+	storekit.Front
 	blobs  Blobs
 	config Config
 }
 
 // New returns a store in front of another one, which must hold envelopes
-// ([persistence.HoldsEnvelopes]). Its errors match [ErrConfig].
+// ([storekit.HoldsEnvelopes]). Its errors match [ErrConfig].
 func New(behind persistence.Store, blobs Blobs, config Config) (*Store, error) {
 	if behind == nil || blobs == nil {
 		return nil, fmt.Errorf("%w: it needs a store and blobs", ErrConfig)
 	}
-	if !persistence.HoldsEnvelopes(behind) {
+	if !storekit.HoldsEnvelopes(behind) {
 		return nil, fmt.Errorf("%w: %T has a format of others, which has no place for envelopes", ErrConfig, behind)
 	}
 	config = config.withDefaults()
 	if err := config.check(); err != nil {
 		return nil, err
 	}
-	return &Store{Front: persistence.NewFront(behind), blobs: blobs, config: config}, nil
+	return &Store{Front: storekit.NewFront(behind), blobs: blobs, config: config}, nil
 }
 
 // Acquire implements [persistence.Store].
@@ -50,7 +51,7 @@ func (s *Store) Read(ctx context.Context, key string) (persistence.Record, bool,
 	return s.loadFound(ctx, s.Front.Read, key)
 }
 
-// Refresh implements [persistence.Refresher].
+// Refresh implements [storekit.Refresher].
 func (s *Store) Refresh(ctx context.Context, key string) (persistence.Record, bool, error) {
 	return s.loadFound(ctx, s.Front.Refresh, key)
 }
@@ -74,8 +75,8 @@ func (s *Store) Checkpoint(ctx context.Context, l persistence.Lease, step string
 	return s.settled(ctx, s.Front.Checkpoint(ctx, l, step, output))
 }
 
-// CheckpointWith implements [persistence.Transactor].
-func (s *Store) CheckpointWith(ctx context.Context, l persistence.Lease, step string, output []byte, writes []persistence.Write) error {
+// CheckpointWith implements [storekit.Transactor].
+func (s *Store) CheckpointWith(ctx context.Context, l persistence.Lease, step string, output []byte, writes []storekit.Write) error {
 	return s.settled(ctx, s.Front.CheckpointWith(ctx, l, step, output, writes))
 }
 
@@ -86,15 +87,15 @@ func (s *Store) Complete(ctx context.Context, l persistence.Lease, o persistence
 	})
 }
 
-// CompleteWith implements [persistence.Transactor].
-func (s *Store) CompleteWith(ctx context.Context, l persistence.Lease, o persistence.Outcome, writes []persistence.Write) error {
+// CompleteWith implements [storekit.Transactor].
+func (s *Store) CompleteWith(ctx context.Context, l persistence.Lease, o persistence.Outcome, writes []storekit.Write) error {
 	return s.store(ctx, l, o, writes, func(o persistence.Outcome) error {
 		return s.Front.CompleteWith(ctx, l, o, writes)
 	})
 }
 
-// CompleteAtOnce implements [persistence.Transactor].
-func (s *Store) CompleteAtOnce(ctx context.Context, c persistence.Claim, o persistence.Outcome, writes []persistence.Write) (persistence.Record, error) {
+// CompleteAtOnce implements [storekit.Transactor].
+func (s *Store) CompleteAtOnce(ctx context.Context, c persistence.Claim, o persistence.Outcome, writes []storekit.Write) (persistence.Record, error) {
 	var r persistence.Record
 	var own bool // the record holds this result, which need not be fetched
 	err := s.store(ctx, c.Fresh().Lease(), o, writes, func(kept persistence.Outcome) (err error) {
@@ -121,7 +122,7 @@ var errOutrun = errors.New("overflow: the record is somebody else's")
 
 // store keeps an outcome: as it is where it fits, and otherwise as a reference to a
 // blob that is written first. The writes are those that keep carries out with it.
-func (s *Store) store(ctx context.Context, l persistence.Lease, o persistence.Outcome, writes []persistence.Write, keep func(persistence.Outcome) error) error {
+func (s *Store) store(ctx context.Context, l persistence.Lease, o persistence.Outcome, writes []storekit.Write, keep func(persistence.Outcome) error) error {
 	if err := errors.Join(l.Check(), o.Check()); err != nil || o.ResultOmitted {
 		return s.settled(ctx, keep(o))
 	}
@@ -201,7 +202,7 @@ func unused(err error) bool {
 // put writes a blob. One that can't be written is a result that can't be stored: the
 // effect has happened, and the record has to say so without it. That takes time, so
 // not all of it is spent here. The writes are those that would follow.
-func (s *Store) put(ctx context.Context, name string, o persistence.Outcome, writes []persistence.Write) error {
+func (s *Store) put(ctx context.Context, name string, o persistence.Outcome, writes []storekit.Write) error {
 	writing, cancel := s.limit(ctx)
 	defer cancel()
 	err := s.blobs.Put(writing, name, o.Result, o.ExpiresAt)

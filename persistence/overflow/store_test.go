@@ -13,8 +13,10 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
 	"github.com/ikkai-go/idempotency/persistence"
+	"github.com/ikkai-go/idempotency/persistence/cached"
 	"github.com/ikkai-go/idempotency/persistence/dynamostore"
 	"github.com/ikkai-go/idempotency/persistence/overflow"
+	"github.com/ikkai-go/idempotency/persistence/storekit"
 	"github.com/ikkai-go/idempotency/persistence/storetest"
 )
 
@@ -35,10 +37,10 @@ func TestTheContractIsKept(t *testing.T) {
 		}},
 		{"a cache in front", func(t *testing.T) persistence.Store {
 			store, _ := front(t, persistence.NewMemory(), newShelf(), everything)
-			return persistence.NewCached(store, persistence.CacheLimits{})
+			return cached.New(store, cached.Limits{})
 		}},
 		{"a cache behind", func(t *testing.T) persistence.Store {
-			store, _ := front(t, persistence.NewCached(persistence.NewMemory(), persistence.CacheLimits{}), newShelf(), everything)
+			store, _ := front(t, cached.New(persistence.NewMemory(), cached.Limits{}), newShelf(), everything)
 			return store
 		}},
 		{"a store without other abilities", func(t *testing.T) persistence.Store {
@@ -114,7 +116,7 @@ func TestAReaderWithoutTheStoreInFrontSeesAnEnvelope(t *testing.T) {
 	behind := persistence.NewMemory()
 	store, _ := front(t, behind, newShelf(), overflow.Config{Inline: 1})
 	finish(t, store, claim("winner"), []byte(`{"paid":true}`))
-	form, _, ok := persistence.OpenEnvelope(behind.Records()[0].Result)
+	form, _, ok := storekit.OpenEnvelope(behind.Records()[0].Result)
 	if !ok || form != "overflow/1" {
 		t.Errorf("want an envelope, got %q", behind.Records()[0].Result)
 	}
@@ -126,9 +128,9 @@ func TestAResultThatLooksLikeAReferenceIsReplayed(t *testing.T) {
 	store, _ := front(t, behind, newShelf(), overflow.Config{})
 	finish(t, store, claim("first"), large(1))
 	for _, result := range [][]byte{
-		persistence.Envelope("overflow/1", []byte(`{"sha256":"00","length":1}`)),
-		persistence.Envelope("overflow/2", []byte("of a later version")),
-		persistence.Envelope("sealed/1", []byte("of another store")),
+		storekit.Envelope("overflow/1", []byte(`{"sha256":"00","length":1}`)),
+		storekit.Envelope("overflow/2", []byte("of a later version")),
+		storekit.Envelope("sealed/1", []byte("of another store")),
 	} {
 		behind.Delete(claim("").Key)
 		finish(t, store, claim("winner"), result)
@@ -232,9 +234,9 @@ func TestAnUnreadableReferenceIsAFault(t *testing.T) {
 		"", "null", "{", `{"sha256":"00","length":1}`, `{"sha256":"zz","length":1}`, `{"a":1}`,
 		`{"sha256":"e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855","length":-1}`,
 	} {
-		unreadable(t, blobs, persistence.Envelope("overflow/1", []byte(text)))
+		unreadable(t, blobs, storekit.Envelope("overflow/1", []byte(text)))
 	}
-	unreadable(t, blobs, persistence.Envelope("overflow/2", []byte(`{"sha256":"e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855","length":0}`)))
+	unreadable(t, blobs, storekit.Envelope("overflow/2", []byte(`{"sha256":"e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855","length":0}`)))
 	if blobs.calls != 0 {
 		t.Errorf("want no call, got %d", blobs.calls)
 	}
@@ -345,7 +347,7 @@ func TestTransactionsKeepLargeResultsToo(t *testing.T) {
 	}}
 	blobs := newShelf()
 	store, _ := front(t, behind, blobs, overflow.Config{})
-	writes := []persistence.Write{write}
+	writes := []storekit.Write{write}
 
 	if err := store.CompleteWith(t.Context(), acquire(t, store, claim("winner")), completed(large(1)), writes); err != nil {
 		t.Fatal(err)
@@ -373,7 +375,7 @@ type answering struct {
 }
 
 func (a answering) Complete(_ context.Context, _ persistence.Lease, o persistence.Outcome) error {
-	if _, _, refers := persistence.OpenEnvelope(o.Result); !refers {
+	if _, _, refers := storekit.OpenEnvelope(o.Result); !refers {
 		return persistence.ErrTooLarge
 	}
 	return a.with
@@ -412,7 +414,7 @@ func TestWritesThatWaitForABlobInVainAreUnwritten(t *testing.T) {
 	lease := acquire(t, store, claim("owner"))
 	over, cancel := context.WithCancel(t.Context())
 	cancel()
-	for _, writes := range [][]persistence.Write{nil, {"a write"}} {
+	for _, writes := range [][]storekit.Write{nil, {"a write"}} {
 		_, atOnce := store.CompleteAtOnce(over, claim("owner"), completed([]byte("paid")), writes)
 		for name, err := range map[string]error{
 			"complete":         store.CompleteWith(over, lease, completed([]byte("paid")), writes),

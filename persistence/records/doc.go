@@ -27,5 +27,5 @@
 // between them the record is PROCESSING for another [Config.Hold], and then as it was.
 //
 // A record that is forgotten is gone: the next request runs. An environment that has a finished
-// record in its memory (persistence.Cached) goes on replaying it until it ends.
+// record in its memory (cached.Store) goes on replaying it until it ends.
 package records

@@ -116,6 +116,6 @@ func versionOf(r persistence.Record) string {
 }
 
 func valueOf(stored []byte) *Value {
-	form, _, _ := persistence.OpenEnvelope(stored)
+	form, _, _ := storekit.OpenEnvelope(stored)
 	return &Value{Size: len(stored), Form: form}
 }

@@ -55,18 +55,18 @@ func (s *Store) Acquire(ctx context.Context, c persistence.Claim) (persistence.R
 	var found fields                // what is known to be there: nothing yet
 	var tookOver persistence.Status // what the last write was to take over
 	for round := 0; ; round++ {
-		record, verdict, err := judge(c, found)
+		record, judgement, err := judge(c, found)
 		seen := found
 		switch {
 		case err != nil:
-		case verdict == persistence.Owned:
+		case judgement == persistence.Owned:
 			record.TookOver = tookOver
 			return record, nil
-		case verdict == persistence.Held:
+		case judgement == persistence.Held:
 			return record, nil
 		case round == maxRounds:
 			err = errContended
-		case verdict == persistence.Vacant:
+		case judgement == persistence.Vacant:
 			tookOver = ""
 			found, err = s.acquire(ctx, replace, seen, c.Fresh())
 		default:
@@ -83,7 +83,7 @@ func (s *Store) Acquire(ctx context.Context, c persistence.Claim) (persistence.R
 }
 
 // judge decides about the fields that were found under the claim's key.
-func judge(c persistence.Claim, found fields) (persistence.Record, persistence.Verdict, error) {
+func judge(c persistence.Claim, found fields) (persistence.Record, persistence.Judgement, error) {
 	if len(found) == 0 {
 		return persistence.Record{}, persistence.Vacant, nil
 	}
@@ -140,10 +140,7 @@ func (s *Store) Release(ctx context.Context, l persistence.Lease) error {
 // Checkpoint implements [persistence.Checkpointer]. Each step has [Config.MaxValue]
 // to itself, so there is nothing to reserve.
 func (s *Store) Checkpoint(ctx context.Context, l persistence.Lease, step string, output []byte) error {
-	if err := l.Check(); err != nil {
-		return err
-	}
-	if err := persistence.CheckStep(step); err != nil {
+	if err := l.CheckStep(step); err != nil {
 		return err
 	}
 	if len(step)+len(output) > s.config.MaxValue {

@@ -14,6 +14,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/s3"
 
 	"github.com/ikkai-go/idempotency/persistence"
+	"github.com/ikkai-go/idempotency/persistence/cached"
 	"github.com/ikkai-go/idempotency/persistence/overflow"
 	"github.com/ikkai-go/idempotency/persistence/s3overflow"
 	"github.com/ikkai-go/idempotency/persistence/storetest"
@@ -244,6 +245,6 @@ func ExampleNew() {
 	if err != nil {
 		panic(err)
 	}
-	_ = persistence.NewCached(store, persistence.CacheLimits{})
+	_ = cached.New(store, cached.Limits{})
 	// Output:
 }

@@ -32,7 +32,7 @@
 // [persistence.ErrTooLarge], and the engine completes the record without it. The output
 // of a step that can't be sealed is a [*persistence.Fault].
 //
-// Without this store in front, a reader of the table sees a [persistence.Envelope] of
+// Without this store in front, a reader of the table sees a [storekit.Envelope] of
 // the form "sealed/1", which is no JSON and no text.
 //
 // # Keys
@@ -47,7 +47,7 @@
 //
 // # The order of stores
 //
-// A [persistence.Cached] in front keeps plaintext in the memory of the process, which
+// A [cached.Store] in front keeps plaintext in the memory of the process, which
 // has held it anyway, and opens each result once. Behind, it keeps ciphertext, and each
 // replay opens it. A store for large results (package overflow) belongs behind: in front,
 // its blobs would be in the clear. Ciphertext does not compress, so dynamostore's

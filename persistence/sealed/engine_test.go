@@ -12,6 +12,7 @@ import (
 	"github.com/ikkai-go/idempotency/persistence"
 	"github.com/ikkai-go/idempotency/persistence/overflow"
 	"github.com/ikkai-go/idempotency/persistence/sealed"
+	"github.com/ikkai-go/idempotency/persistence/storekit"
 )
 
 // payment is a guarded function with a step. It fails as long as its bank does.
@@ -165,7 +166,7 @@ func TestBlobsAreSealedWhereTheStoreForLargeResultsIsBehind(t *testing.T) {
 		}
 	}
 	for name, content := range kept {
-		if form, _, ok := persistence.OpenEnvelope(content); !ok || form != "sealed/1" {
+		if form, _, ok := storekit.OpenEnvelope(content); !ok || form != "sealed/1" {
 			t.Errorf("blob %s is in the clear: %q", name, content)
 		}
 	}

@@ -10,6 +10,7 @@ import (
 	"github.com/ikkai-go/idempotency/idempotent"
 	"github.com/ikkai-go/idempotency/persistence"
 	"github.com/ikkai-go/idempotency/persistence/sealed"
+	"github.com/ikkai-go/idempotency/persistence/storekit"
 )
 
 // In a function, the secret comes from a secret store, and the store behind is a
@@ -36,7 +37,7 @@ func ExampleNew() {
 	for range 2 {
 		fmt.Println(charge(context.Background(), "4111"))
 	}
-	form, _, _ := persistence.OpenEnvelope(table.Records()[0].Result)
+	form, _, _ := storekit.OpenEnvelope(table.Records()[0].Result)
 	fmt.Println("stored as", form)
 	// Output:
 	// charged 4111 <nil>

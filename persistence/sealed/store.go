@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/ikkai-go/idempotency/persistence"
+	"github.com/ikkai-go/idempotency/persistence/storekit"
 )
 
 // Store is a store in front of another one that seals what goes in and opens what comes
@@ -16,19 +17,19 @@ import (
 //
 // Safe for concurrent use.
 type Store struct {
-	persistence.Front
+	storekit.Front
 	sealer   Sealer
 	config   Config
 	overhead int // of a value in its envelope, in bytes
 }
 
 // New returns a store in front of another one, which must hold envelopes
-// ([persistence.HoldsEnvelopes]). Its errors match [ErrConfig].
+// ([storekit.HoldsEnvelopes]). Its errors match [ErrConfig].
 func New(behind persistence.Store, sealer Sealer, config Config) (*Store, error) {
 	if behind == nil || sealer == nil {
 		return nil, fmt.Errorf("%w: it needs a store and a sealer", ErrConfig)
 	}
-	if !persistence.HoldsEnvelopes(behind) {
+	if !storekit.HoldsEnvelopes(behind) {
 		return nil, fmt.Errorf("%w: %T has a format of others, which has no place for envelopes", ErrConfig, behind)
 	}
 	config = config.withDefaults()
@@ -36,10 +37,10 @@ func New(behind persistence.Store, sealer Sealer, config Config) (*Store, error)
 		return nil, err
 	}
 	return &Store{
-		Front:    persistence.NewFront(behind),
+		Front:    storekit.NewFront(behind),
 		sealer:   sealer,
 		config:   config,
-		overhead: len(persistence.Envelope(form, nil)) + sealer.Overhead(),
+		overhead: len(storekit.Envelope(form, nil)) + sealer.Overhead(),
 	}, nil
 }
 
@@ -128,7 +129,7 @@ func (s *Store) Read(ctx context.Context, key string) (persistence.Record, bool,
 	return s.found(ctx, s.Front.Read, key)
 }
 
-// Refresh implements [persistence.Refresher].
+// Refresh implements [storekit.Refresher].
 func (s *Store) Refresh(ctx context.Context, key string) (persistence.Record, bool, error) {
 	return s.found(ctx, s.Front.Refresh, key)
 }
@@ -154,8 +155,8 @@ func (s *Store) Complete(ctx context.Context, l persistence.Lease, o persistence
 	return s.completed(ctx, o, s.Front.Complete(ctx, s.lease(l), sealed))
 }
 
-// CompleteWith implements [persistence.Transactor].
-func (s *Store) CompleteWith(ctx context.Context, l persistence.Lease, o persistence.Outcome, writes []persistence.Write) error {
+// CompleteWith implements [storekit.Transactor].
+func (s *Store) CompleteWith(ctx context.Context, l persistence.Lease, o persistence.Outcome, writes []storekit.Write) error {
 	sealed, err := s.outcome(ctx, l, o, writes)
 	if err != nil {
 		return err
@@ -163,8 +164,8 @@ func (s *Store) CompleteWith(ctx context.Context, l persistence.Lease, o persist
 	return s.completed(ctx, o, s.Front.CompleteWith(ctx, s.lease(l), sealed, writes))
 }
 
-// CompleteAtOnce implements [persistence.Transactor].
-func (s *Store) CompleteAtOnce(ctx context.Context, c persistence.Claim, o persistence.Outcome, writes []persistence.Write) (persistence.Record, error) {
+// CompleteAtOnce implements [storekit.Transactor].
+func (s *Store) CompleteAtOnce(ctx context.Context, c persistence.Claim, o persistence.Outcome, writes []storekit.Write) (persistence.Record, error) {
 	sealed, err := s.outcome(ctx, c.Fresh().Lease(), o, writes)
 	if err != nil {
 		return persistence.Record{}, err
@@ -190,8 +191,8 @@ func (s *Store) Checkpoint(ctx context.Context, l persistence.Lease, step string
 	return s.checkpointed(ctx, l, step, output, s.Front.Checkpoint(ctx, s.lease(l), step, sealed))
 }
 
-// CheckpointWith implements [persistence.Transactor].
-func (s *Store) CheckpointWith(ctx context.Context, l persistence.Lease, step string, output []byte, writes []persistence.Write) error {
+// CheckpointWith implements [storekit.Transactor].
+func (s *Store) CheckpointWith(ctx context.Context, l persistence.Lease, step string, output []byte, writes []storekit.Write) error {
 	sealed, err := s.output(ctx, l, step, output, writes)
 	if err != nil {
 		return err
@@ -204,13 +205,13 @@ func (s *Store) Renew(ctx context.Context, l persistence.Lease) error {
 	return s.Front.Renew(ctx, s.lease(l))
 }
 
-// Room implements [persistence.Sizer].
+// Room implements [storekit.Sizer].
 func (s *Store) Room(l persistence.Lease) int { return s.Front.Room(s.lease(l)) }
 
 // outcome seals the result of an outcome, unless the store behind refuses it anyway. A
 // result that can't be sealed is one that can't be stored: the effect has happened, and
 // the record has to say so without it. The writes are those that would follow.
-func (s *Store) outcome(ctx context.Context, l persistence.Lease, o persistence.Outcome, writes []persistence.Write) (persistence.Outcome, error) {
+func (s *Store) outcome(ctx context.Context, l persistence.Lease, o persistence.Outcome, writes []storekit.Write) (persistence.Outcome, error) {
 	if err := errors.Join(l.Check(), o.Check()); err != nil || o.ResultOmitted {
 		o.Result = nil
 		return o, err
@@ -227,7 +228,7 @@ func (s *Store) outcome(ctx context.Context, l persistence.Lease, o persistence.
 }
 
 // output seals the output of a step. The writes are those that would follow.
-func (s *Store) output(ctx context.Context, l persistence.Lease, step string, output []byte, writes []persistence.Write) ([]byte, error) {
+func (s *Store) output(ctx context.Context, l persistence.Lease, step string, output []byte, writes []storekit.Write) ([]byte, error) {
 	if err := l.Check(); err != nil {
 		return nil, err
 	}

@@ -14,8 +14,10 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
 	"github.com/ikkai-go/idempotency/persistence"
+	"github.com/ikkai-go/idempotency/persistence/cached"
 	"github.com/ikkai-go/idempotency/persistence/dynamostore"
 	"github.com/ikkai-go/idempotency/persistence/sealed"
+	"github.com/ikkai-go/idempotency/persistence/storekit"
 	"github.com/ikkai-go/idempotency/persistence/storetest"
 )
 
@@ -34,10 +36,10 @@ func TestTheContractIsKept(t *testing.T) {
 			return front(t, persistence.NewMemory(), sealed.NewEnvelope(newService()), sealed.Config{})
 		}},
 		{"a cache in front", func(t *testing.T) persistence.Store {
-			return persistence.NewCached(front(t, persistence.NewMemory(), aes(t, key("a")), sealed.Config{}), persistence.CacheLimits{})
+			return cached.New(front(t, persistence.NewMemory(), aes(t, key("a")), sealed.Config{}), cached.Limits{})
 		}},
 		{"a cache behind", func(t *testing.T) persistence.Store {
-			return front(t, persistence.NewCached(persistence.NewMemory(), persistence.CacheLimits{}), aes(t, key("a")), sealed.Config{})
+			return front(t, cached.New(persistence.NewMemory(), cached.Limits{}), aes(t, key("a")), sealed.Config{})
 		}},
 		{"a store without other abilities", func(t *testing.T) persistence.Store {
 			return front(t, plain{persistence.NewMemory()}, aes(t, key("a")), sealed.Config{})
@@ -84,17 +86,17 @@ func (g *glass) Room(l persistence.Lease) int {
 	return 0
 }
 
-func (g *glass) CompleteWith(_ context.Context, l persistence.Lease, o persistence.Outcome, _ []persistence.Write) error {
+func (g *glass) CompleteWith(_ context.Context, l persistence.Lease, o persistence.Outcome, _ []storekit.Write) error {
 	g.see(l, o)
 	return nil
 }
 
-func (g *glass) CheckpointWith(_ context.Context, l persistence.Lease, step string, output []byte, _ []persistence.Write) error {
+func (g *glass) CheckpointWith(_ context.Context, l persistence.Lease, step string, output []byte, _ []storekit.Write) error {
 	g.see(l, step, output)
 	return nil
 }
 
-func (g *glass) CompleteAtOnce(_ context.Context, c persistence.Claim, o persistence.Outcome, _ []persistence.Write) (persistence.Record, error) {
+func (g *glass) CompleteAtOnce(_ context.Context, c persistence.Claim, o persistence.Outcome, _ []storekit.Write) (persistence.Record, error) {
 	g.see(c, o)
 	return o.Of(c.Fresh().Lease()), nil
 }
@@ -151,9 +153,9 @@ func TestAResultOpensInItsOwnRecordOnly(t *testing.T) {
 		"changed": func(r *persistence.Record) { r.Result[len(r.Result)-1] ^= 1 },
 		"empty":   func(r *persistence.Record) { r.Result = nil },
 		"plain":   func(r *persistence.Record) { r.Result = []byte("paid") },
-		"later":   func(r *persistence.Record) { r.Result = persistence.Envelope("sealed/2", []byte("paid")) },
+		"later":   func(r *persistence.Record) { r.Result = storekit.Envelope("sealed/2", []byte("paid")) },
 		"in another envelope": func(r *persistence.Record) {
-			r.Result = persistence.Envelope("overflow/1", []byte("paid"))
+			r.Result = storekit.Envelope("overflow/1", []byte("paid"))
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -215,7 +217,7 @@ func TestValuesFromBeforeAreReplayedWhereThatIsAccepted(t *testing.T) {
 		t.Errorf("want the result, got %+v, %v", r, err)
 	}
 	forged := behind.Records()[0]
-	forged.Result = persistence.Envelope("sealed/1", []byte("paid"))
+	forged.Result = storekit.Envelope("sealed/1", []byte("paid"))
 	behind.Put(forged)
 	if r, err := lenient.Acquire(t.Context(), claim("after")); !errors.Is(err, persistence.ErrUnreadable) {
 		t.Errorf("want no forgery to be accepted, got %+v, %v", r, err)
@@ -259,7 +261,7 @@ func TestASealerOutOfReachStopsEverything(t *testing.T) {
 		if _, fault := errors.AsType[*persistence.Fault](err); !fault || persistence.Retryable(err) != tt.retryable {
 			t.Errorf("checkpoint: want a Fault, retryable %t; got %v", tt.retryable, err)
 		}
-		err = store.CheckpointWith(t.Context(), lease, "charge", []byte("12.50"), []persistence.Write{"a write"})
+		err = store.CheckpointWith(t.Context(), lease, "charge", []byte("12.50"), []storekit.Write{"a write"})
 		if fault, ok := errors.AsType[*persistence.Fault](err); !ok || !fault.Unwritten || fault.Retryable != tt.retryable {
 			t.Errorf("checkpoint with a write: want a Fault of which nothing was written, got %v", err)
 		}
@@ -297,7 +299,7 @@ func TestWhatCouldNotBeSealedInTimeIsUnwritten(t *testing.T) {
 	lease := acquire(t, store, claim("owner"))
 	over, cancel := context.WithCancel(t.Context())
 	cancel()
-	for _, writes := range [][]persistence.Write{nil, {"a write"}} {
+	for _, writes := range [][]storekit.Write{nil, {"a write"}} {
 		for name, call := range map[string]func() error{
 			"complete": func() error { return store.CompleteWith(over, lease, completed("paid"), writes) },
 			"complete at once": func() error {
@@ -343,7 +345,7 @@ func TestTheReserveHoldsForSealedSteps(t *testing.T) {
 			lease.Reserve = 0
 			for i := range entries {
 				step := fmt.Sprintf("reserved %2d", i)
-				if err := keep(step, make([]byte, size-len(step)-persistence.StepOverhead)); err != nil {
+				if err := keep(step, make([]byte, size-len(step)-storekit.StepOverhead)); err != nil {
 					t.Fatalf("%s: %v", step, err)
 				}
 			}
@@ -354,8 +356,8 @@ func TestTheReserveHoldsForSealedSteps(t *testing.T) {
 func TestTransactionsAreSealedToo(t *testing.T) {
 	behind := table(t)
 	store := front(t, behind, aes(t, key("a")), sealed.Config{})
-	put := func(id string) []persistence.Write {
-		return []persistence.Write{dynamostore.Write{Put: &types.Put{
+	put := func(id string) []storekit.Write {
+		return []storekit.Write{dynamostore.Write{Put: &types.Put{
 			TableName: aws.String("idempotency"),
 			Item:      map[string]types.AttributeValue{"idempotency_key": &types.AttributeValueMemberS{Value: id}},
 		}}}

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/ikkai-go/idempotency/persistence"
+	"github.com/ikkai-go/idempotency/persistence/storekit"
 )
 
 // form marks the envelopes of this package, and their version.
@@ -24,7 +25,7 @@ func (s *Store) seal(ctx context.Context, plaintext []byte, place Place) ([]byte
 	if err != nil {
 		return nil, err
 	}
-	return persistence.Envelope(form, sealed), nil
+	return storekit.Envelope(form, sealed), nil
 }
 
 // open returns the value in an envelope. Its error is a Fault.
@@ -37,7 +38,7 @@ func (s *Store) open(ctx context.Context, op string, stored []byte, place Place)
 }
 
 func (s *Store) opened(ctx context.Context, stored []byte, place Place) ([]byte, error) {
-	got, sealed, ok := persistence.OpenEnvelope(stored)
+	got, sealed, ok := storekit.OpenEnvelope(stored)
 	switch {
 	case ok && got == form:
 		ctx, cancel := s.limit(ctx)

@@ -8,6 +8,7 @@ import (
 
 	"github.com/ikkai-go/idempotency/persistence"
 	"github.com/ikkai-go/idempotency/persistence/sqlstore"
+	"github.com/ikkai-go/idempotency/persistence/storekit"
 )
 
 // A write that ends the transaction which it was given, in its own text, is noticed before
@@ -17,7 +18,7 @@ func TestAWriteThatEndsItsTransactionIsNoticed(t *testing.T) {
 		store := newLab(t, d, nil)
 		books := newLedger(t, store, "after")
 		lease := acquire(t, store, claim("me")).Lease()
-		err := store.CompleteWith(t.Context(), lease, completed("done"), []persistence.Write{
+		err := store.CompleteWith(t.Context(), lease, completed("done"), []storekit.Write{
 			sqlstore.Write(func(ctx context.Context, tx *sql.Tx) error {
 				_, err := tx.ExecContext(ctx, "ROLLBACK")
 				return err
@@ -48,7 +49,7 @@ func TestAWriteThatCommitsItsTransactionIsNoticed(t *testing.T) {
 				t.Run(text+" "+name, func(t *testing.T) {
 					store := newLab(t, d, nil)
 					books := newLedger(t, store, "before", "after")
-					writes := []persistence.Write{
+					writes := []storekit.Write{
 						books.add("before", 1),
 						sqlstore.Write(func(ctx context.Context, tx *sql.Tx) error {
 							if _, err := tx.ExecContext(ctx, text); err != nil {
@@ -89,7 +90,7 @@ func TestAWriteThatRollsBackByItsFailureIsRefused(t *testing.T) {
 				books := newLedger(t, store, "after")
 				lease := acquire(t, store, claim("me")).Lease()
 				tries := 0
-				err := store.CompleteWith(t.Context(), lease, completed("done"), []persistence.Write{
+				err := store.CompleteWith(t.Context(), lease, completed("done"), []storekit.Write{
 					sqlstore.Write(func(ctx context.Context, tx *sql.Tx) error {
 						tries++
 						for range 2 {
@@ -121,7 +122,7 @@ func TestASwallowedErrorIsItsOwnWritesFault(t *testing.T) {
 		store := newLab(t, d, nil)
 		books := newLedger(t, store, "before", "after")
 		lease := acquire(t, store, claim("me")).Lease()
-		err := store.CheckpointWith(t.Context(), lease, "pay", nil, []persistence.Write{
+		err := store.CheckpointWith(t.Context(), lease, "pay", nil, []storekit.Write{
 			books.add("before", 1),
 			sqlstore.Write(func(ctx context.Context, tx *sql.Tx) error {
 				_, _ = tx.ExecContext(ctx, `SELECT 1/0`)

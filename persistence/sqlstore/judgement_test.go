@@ -43,22 +43,22 @@ func TestTheDatabaseDecidesLikeJudge(t *testing.T) {
 	onEveryDatabase(t, func(t *testing.T, d database) {
 		store, reference := newLab(t, d, nil), persistence.NewMemory()
 		for _, fingerprint := range []string{"", "same"} {
-			for _, onEnded := range []persistence.EndedLease{persistence.RunAgain, persistence.RefuseUnknown} {
+			for _, refuses := range []bool{false, true} {
 				for _, r := range situations() {
 					reference.Put(r)
 					if err := store.Plant(t.Context(), r); err != nil {
 						t.Fatal(err)
 					}
 					c := claim("me")
-					c.Key, c.Fingerprint, c.OnEndedLease = r.Key, fingerprint, onEnded
+					c.Key, c.Fingerprint, c.RefuseUnknown = r.Key, fingerprint, refuses
 					want, _ := reference.Acquire(t.Context(), c) // never fails
 					got, err := store.Acquire(t.Context(), c)
 					if err != nil || !same(got, want) {
-						t.Errorf("a claim with fingerprint %q, %v, meets %+v:\ngot  %+v, %v\nwant %+v", fingerprint, onEnded, r, got, err, want)
+						t.Errorf("a claim with fingerprint %q, refusing %t, meets %+v:\ngot  %+v, %v\nwant %+v", fingerprint, refuses, r, got, err, want)
 					}
 					want, _, _ = reference.Read(t.Context(), r.Key) // never fails
 					if got, _ := store.record(t, r.Key); !same(got, want) {
-						t.Errorf("a claim with fingerprint %q, %v, makes of %+v:\ngot  %+v\nwant %+v", fingerprint, onEnded, r, got, want)
+						t.Errorf("a claim with fingerprint %q, refusing %t, makes of %+v:\ngot  %+v\nwant %+v", fingerprint, refuses, r, got, want)
 					}
 				}
 			}

@@ -7,8 +7,8 @@ import (
 	"errors"
 	"testing"
 
-	"github.com/ikkai-go/idempotency/persistence"
 	"github.com/ikkai-go/idempotency/persistence/sqlstore"
+	"github.com/ikkai-go/idempotency/persistence/storekit"
 )
 
 // ledger is a table of the application beside a store's: accounts with a balance.
@@ -63,8 +63,8 @@ func (l ledger) wants(t testing.TB, id string, want int) {
 }
 
 // transfer moves an amount from one account to another.
-func (l ledger) transfer(from, to string, amount int) []persistence.Write {
-	return []persistence.Write{l.add(from, -amount), l.add(to, amount)}
+func (l ledger) transfer(from, to string, amount int) []storekit.Write {
+	return []storekit.Write{l.add(from, -amount), l.add(to, amount)}
 }
 
 func refusedAs(t testing.TB, got, want error) {

@@ -10,6 +10,7 @@ import (
 
 	"github.com/ikkai-go/idempotency/persistence"
 	"github.com/ikkai-go/idempotency/persistence/sqlstore"
+	"github.com/ikkai-go/idempotency/persistence/storekit"
 )
 
 // A fail-over takes longer than a conflict: what recognises itself is sent again while the
@@ -22,7 +23,7 @@ func TestStatementsAreSentAgainWhileTheCallHasTime(t *testing.T) {
 				return s.Complete(ctx, l, completed("paid"))
 			},
 			"complete with a write": func(ctx context.Context, s lab, l persistence.Lease) error {
-				return s.CompleteWith(ctx, l, completed("paid"), []persistence.Write{sqlstore.Write(func(context.Context, *sql.Tx) error { return nil })})
+				return s.CompleteWith(ctx, l, completed("paid"), []storekit.Write{sqlstore.Write(func(context.Context, *sql.Tx) error { return nil })})
 			},
 			"checkpoint": func(ctx context.Context, s lab, l persistence.Lease) error {
 				return s.Checkpoint(ctx, l, "reserve", nil)

@@ -9,6 +9,7 @@ import (
 	"fmt"
 
 	"github.com/ikkai-go/idempotency/persistence"
+	"github.com/ikkai-go/idempotency/persistence/storekit"
 )
 
 // Store keeps records in a table of an SQL database. It is immutable and safe for
@@ -24,7 +25,7 @@ var (
 	_ persistence.Store        = (*Store)(nil)
 	_ persistence.Checkpointer = (*Store)(nil)
 	_ persistence.Renewer      = (*Store)(nil)
-	_ persistence.Transactor   = (*Store)(nil)
+	_ storekit.Transactor      = (*Store)(nil)
 	_ persistence.Reader       = (*Store)(nil)
 )
 
@@ -151,10 +152,7 @@ func (s *Store) Checkpoint(ctx context.Context, l persistence.Lease, step string
 }
 
 func (s *Store) checkpointWith(ctx context.Context, l persistence.Lease, name string, output []byte, writes []Write) error {
-	if err := checkLease(l); err != nil {
-		return err
-	}
-	if err := errors.Join(persistence.CheckStep(name), checkText("name of a step", name)); err != nil {
+	if err := errors.Join(l.CheckStep(name), checkLease(l), checkText("name of a step", name)); err != nil {
 		return err
 	}
 	added, err := json.Marshal(map[string]string{name: encodeStep(output)})

@@ -7,10 +7,11 @@ import (
 	"fmt"
 
 	"github.com/ikkai-go/idempotency/persistence"
+	"github.com/ikkai-go/idempotency/persistence/storekit"
 )
 
 // Write is a write of the application that commits in one transaction with the record:
-// the [persistence.Write] of this store. It does what it likes with tx, reads included,
+// the [storekit.Write] of this store. It does what it likes with tx, reads included,
 // but for ending it. An error refuses the transaction: nothing of it happens, and the
 // error is the guarded call's.
 //
@@ -33,18 +34,18 @@ type Write func(ctx context.Context, tx *sql.Tx) error
 // [persistence.ErrInvalid] where a write is nil; nothing is enlisted then.
 // [persistence.ErrNotEnlisted] where there is no such call.
 func Enlist(ctx context.Context, writes ...Write) error {
-	enlisted := make([]persistence.Write, len(writes))
+	enlisted := make([]storekit.Write, len(writes))
 	for i, w := range writes {
 		enlisted[i] = w
 	}
-	return persistence.Enlist(ctx, func(all []persistence.Write) error {
+	return storekit.Enlist(ctx, func(all []storekit.Write) error {
 		_, err := admit(all[len(all)-len(enlisted):]) // the others were admitted before
 		return err
 	}, enlisted...)
 }
 
 // admit returns the writes in this store's terms, or all that is wrong with them.
-func admit(enlisted []persistence.Write) ([]Write, error) {
+func admit(enlisted []storekit.Write) ([]Write, error) {
 	writes := make([]Write, len(enlisted))
 	var faults []error
 	for i, given := range enlisted {
@@ -60,14 +61,14 @@ func admit(enlisted []persistence.Write) ([]Write, error) {
 	return writes, errors.Join(faults...)
 }
 
-// CompleteWith implements [persistence.Transactor]: the writes are [Write] values, and
+// CompleteWith implements [storekit.Transactor]: the writes are [Write] values, and
 // the record's own update is the first statement of the transaction.
 //
 // That an owner finds its record finished by itself means that its writes were committed
 // with it: an owner is one run and completes with one set of writes, and what was refused
 // was not committed. A constraint that is only looked at in the commit blames the last
 // write, and so does a failed statement that no write has reported.
-func (s *Store) CompleteWith(ctx context.Context, l persistence.Lease, o persistence.Outcome, writes []persistence.Write) error {
+func (s *Store) CompleteWith(ctx context.Context, l persistence.Lease, o persistence.Outcome, writes []storekit.Write) error {
 	admitted, err := admit(writes)
 	if err != nil {
 		return err
@@ -75,9 +76,9 @@ func (s *Store) CompleteWith(ctx context.Context, l persistence.Lease, o persist
 	return s.completeWith(ctx, l, o, admitted)
 }
 
-// CheckpointWith implements [persistence.Transactor]. A step that is there was written
+// CheckpointWith implements [storekit.Transactor]. A step that is there was written
 // with its own writes, for the same reason.
-func (s *Store) CheckpointWith(ctx context.Context, l persistence.Lease, step string, output []byte, writes []persistence.Write) error {
+func (s *Store) CheckpointWith(ctx context.Context, l persistence.Lease, step string, output []byte, writes []storekit.Write) error {
 	admitted, err := admit(writes)
 	if err != nil {
 		return err
@@ -85,9 +86,9 @@ func (s *Store) CheckpointWith(ctx context.Context, l persistence.Lease, step st
 	return s.checkpointWith(ctx, l, step, output, admitted)
 }
 
-// CompleteAtOnce implements [persistence.Transactor]. Of several callers that meet, one
+// CompleteAtOnce implements [storekit.Transactor]. Of several callers that meet, one
 // carries its writes out while the others wait, and they are then answered with its record.
-func (s *Store) CompleteAtOnce(ctx context.Context, c persistence.Claim, o persistence.Outcome, writes []persistence.Write) (persistence.Record, error) {
+func (s *Store) CompleteAtOnce(ctx context.Context, c persistence.Claim, o persistence.Outcome, writes []storekit.Write) (persistence.Record, error) {
 	admitted, err := admit(writes)
 	if err := errors.Join(checkClaim(c), o.Check(), err); err != nil {
 		return persistence.Record{}, err
@@ -119,9 +120,9 @@ func (s *Store) CompleteAtOnce(ctx context.Context, c persistence.Claim, o persi
 	return persistence.Record{}, fault("complete", errContended)
 }
 
-// Commit implements [persistence.Transactor]. There is no record to tell whether a commit
+// Commit implements [storekit.Transactor]. There is no record to tell whether a commit
 // that was not answered has been carried out, so that one is not repeated.
-func (s *Store) Commit(ctx context.Context, writes []persistence.Write) error {
+func (s *Store) Commit(ctx context.Context, writes []storekit.Write) error {
 	admitted, err := admit(writes)
 	if len(admitted) == 0 || err != nil {
 		return err

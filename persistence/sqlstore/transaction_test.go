@@ -15,12 +15,13 @@ import (
 	"github.com/ikkai-go/idempotency/idempotent"
 	"github.com/ikkai-go/idempotency/persistence"
 	"github.com/ikkai-go/idempotency/persistence/sqlstore"
+	"github.com/ikkai-go/idempotency/persistence/storekit"
 )
 
 // transactional is a call of a Transactor, and how it shows in the record.
 type transactional struct {
 	name     string
-	begin    func(t *testing.T, l lab) func(writes []persistence.Write) error
+	begin    func(t *testing.T, l lab) func(writes []storekit.Write) error
 	recorded func(r persistence.Record, found bool) bool
 	untold   bool // there is no record to tell of a commit that was not answered
 }
@@ -28,9 +29,9 @@ type transactional struct {
 var transactionals = []transactional{
 	{
 		name: "complete",
-		begin: func(t *testing.T, l lab) func([]persistence.Write) error {
+		begin: func(t *testing.T, l lab) func([]storekit.Write) error {
 			lease := acquire(t, l, claim("me")).Lease()
-			return func(writes []persistence.Write) error {
+			return func(writes []storekit.Write) error {
 				return l.CompleteWith(t.Context(), lease, completed("done"), writes)
 			}
 		},
@@ -38,9 +39,9 @@ var transactionals = []transactional{
 	},
 	{
 		name: "checkpoint",
-		begin: func(t *testing.T, l lab) func([]persistence.Write) error {
+		begin: func(t *testing.T, l lab) func([]storekit.Write) error {
 			lease := acquire(t, l, claim("me")).Lease()
-			return func(writes []persistence.Write) error {
+			return func(writes []storekit.Write) error {
 				return l.CheckpointWith(t.Context(), lease, "pay", []byte("done"), writes)
 			}
 		},
@@ -48,8 +49,8 @@ var transactionals = []transactional{
 	},
 	{
 		name: "complete at once",
-		begin: func(t *testing.T, l lab) func([]persistence.Write) error {
-			return func(writes []persistence.Write) error {
+		begin: func(t *testing.T, l lab) func([]storekit.Write) error {
+			return func(writes []storekit.Write) error {
 				r, err := l.CompleteAtOnce(t.Context(), claim("me"), completed("done"), writes)
 				if err == nil && (r.Owner != "me" || string(r.Result) != "done") {
 					return fmt.Errorf("got %+v", r)
@@ -61,8 +62,8 @@ var transactionals = []transactional{
 	},
 	{
 		name: "commit",
-		begin: func(t *testing.T, l lab) func([]persistence.Write) error {
-			return func(writes []persistence.Write) error { return l.Commit(t.Context(), writes) }
+		begin: func(t *testing.T, l lab) func([]storekit.Write) error {
+			return func(writes []storekit.Write) error { return l.Commit(t.Context(), writes) }
 		},
 		recorded: func(_ persistence.Record, found bool) bool { return !found },
 		untold:   true,
@@ -106,7 +107,7 @@ func TestARefusedWriteLeavesNothingBehind(t *testing.T) {
 		books := newLedger(t, newLab(t, d, nil), "a", "b", "c")
 		do := call.begin(t, books.lab)
 		before, _ := books.record(t, claim("").Key)
-		err := do([]persistence.Write{books.add("b", 7), books.add("a", -1000), books.add("c", 7)})
+		err := do([]storekit.Write{books.add("b", 7), books.add("a", -1000), books.add("c", 7)})
 		if refused, ok := errors.AsType[*persistence.RefusedError](err); !ok || refused.Index != 1 || !errors.Is(err, errOverdrawn) {
 			t.Fatalf("got %v", err)
 		}
@@ -127,7 +128,7 @@ func TestARefusedWriteLeavesNothingBehind(t *testing.T) {
 func TestWhoHasLostTheLeaseWritesNothing(t *testing.T) {
 	onEveryDatabase(t, func(t *testing.T, d database) {
 		books := newLedger(t, newLab(t, d, nil), "a", "b")
-		never := []persistence.Write{sqlstore.Write(func(context.Context, *sql.Tx) error {
+		never := []storekit.Write{sqlstore.Write(func(context.Context, *sql.Tx) error {
 			t.Error("a write was carried out")
 			return nil
 		})}
@@ -255,7 +256,7 @@ func TestADeadlockIsRepeated(t *testing.T) {
 						bothHaveOne.Wait()
 					})
 					all.Go(func() {
-						err := books.CompleteWith(t.Context(), lease, completed("done"), []persistence.Write{
+						err := books.CompleteWith(t.Context(), lease, completed("done"), []storekit.Write{
 							books.add(ids[0], 1),
 							sqlstore.Write(func(context.Context, *sql.Tx) error {
 								tries <- ids[0]
@@ -302,7 +303,7 @@ func TestASerializationFailureIsRepeated(t *testing.T) {
 			c.Key = fmt.Sprint("payment ", i)
 			lease := acquire(t, books, c).Lease()
 			all.Go(func() {
-				err := books.CompleteWith(t.Context(), lease, completed("done"), []persistence.Write{
+				err := books.CompleteWith(t.Context(), lease, completed("done"), []storekit.Write{
 					sqlstore.Write(func(ctx context.Context, tx *sql.Tx) error {
 						var balance int
 						if err := tx.QueryRowContext(ctx, `SELECT balance FROM `+books.table).Scan(&balance); err != nil {
@@ -331,7 +332,7 @@ func TestAConstraintThatFailsInTheCommitRefuses(t *testing.T) {
 		run(t, books.db, `CREATE TABLE `+child+` (id text REFERENCES `+books.table+` DEFERRABLE INITIALLY DEFERRED)`)
 		defer run(t, books.db, `DROP TABLE `+child)
 		do := call.begin(t, books.lab)
-		err := do([]persistence.Write{
+		err := do([]storekit.Write{
 			books.add("a", 7),
 			sqlstore.Write(func(ctx context.Context, tx *sql.Tx) error {
 				_, err := tx.ExecContext(ctx, `INSERT INTO `+child+` VALUES ('nobody')`)
@@ -342,7 +343,7 @@ func TestAConstraintThatFailsInTheCommitRefuses(t *testing.T) {
 			t.Errorf("got %v", err)
 		}
 		books.wants(t, "a", 100)
-		if err := do([]persistence.Write{books.add("a", 7)}); err != nil {
+		if err := do([]storekit.Write{books.add("a", 7)}); err != nil {
 			t.Error(err)
 		}
 		books.wants(t, "a", 107)
@@ -355,7 +356,7 @@ func TestAFailedStatementThatIsNotReportedRefuses(t *testing.T) {
 	onPostgreSQL(t, func(t *testing.T, d database) {
 		books := newLedger(t, newLab(t, d, nil), "a")
 		lease := acquire(t, books, claim("me")).Lease()
-		err := books.CompleteWith(t.Context(), lease, completed("done"), []persistence.Write{
+		err := books.CompleteWith(t.Context(), lease, completed("done"), []storekit.Write{
 			books.add("a", 7),
 			sqlstore.Write(func(ctx context.Context, tx *sql.Tx) error {
 				tx.ExecContext(ctx, `INSERT INTO `+books.table+` VALUES ('a', 1)`)
@@ -376,7 +377,7 @@ func TestAWriteMustNotEndTheTransaction(t *testing.T) {
 			"roll back and fail": func(_ context.Context, tx *sql.Tx) error { return errors.Join(tx.Rollback(), errOverdrawn) },
 		} {
 			books := newLedger(t, newLab(t, d, nil), "a")
-			err := call.begin(t, books.lab)([]persistence.Write{books.add("a", 7), write})
+			err := call.begin(t, books.lab)([]storekit.Write{books.add("a", 7), write})
 			if f, ok := errors.AsType[*persistence.Fault](err); !ok || f.Retryable {
 				t.Errorf("%s: got %v", name, err)
 			}
@@ -395,10 +396,10 @@ func TestAWriteThatPanicsLeavesNothingBehind(t *testing.T) {
 					t.Error("the panic is gone")
 				}
 			}()
-			do([]persistence.Write{books.add("a", 7), sqlstore.Write(func(context.Context, *sql.Tx) error { panic("oops") })})
+			do([]storekit.Write{books.add("a", 7), sqlstore.Write(func(context.Context, *sql.Tx) error { panic("oops") })})
 		}()
 		books.wants(t, "a", 100)
-		if err := do([]persistence.Write{books.add("a", 7)}); err != nil {
+		if err := do([]storekit.Write{books.add("a", 7)}); err != nil {
 			t.Error(err)
 		}
 	})
@@ -410,7 +411,7 @@ func TestAContextThatEndsInAWriteIsAFault(t *testing.T) {
 		books := newLedger(t, newLab(t, d, nil), "a")
 		lease := acquire(t, books, claim("me")).Lease()
 		ctx, cancel := context.WithCancel(t.Context())
-		err := books.CompleteWith(ctx, lease, completed("done"), []persistence.Write{
+		err := books.CompleteWith(ctx, lease, completed("done"), []storekit.Write{
 			books.add("a", 7),
 			sqlstore.Write(func(context.Context, *sql.Tx) error {
 				cancel()
@@ -429,7 +430,7 @@ func TestAContextThatEndsInAWriteIsAFault(t *testing.T) {
 func TestWhatWasRolledBackIsUnwritten(t *testing.T) {
 	onEveryTransactional(t, func(t *testing.T, d database, call transactional) {
 		books := newLedger(t, newLab(t, d, nil), "a")
-		err := call.begin(t, books.lab)([]persistence.Write{books.add("a", 7), sqlstore.Write(func(context.Context, *sql.Tx) error {
+		err := call.begin(t, books.lab)([]storekit.Write{books.add("a", 7), sqlstore.Write(func(context.Context, *sql.Tx) error {
 			return inTheWay(d)
 		})})
 		if f, ok := errors.AsType[*persistence.Fault](err); !ok || !f.Retryable || !f.Unwritten {
@@ -450,7 +451,7 @@ func TestWhatFollowsACommitThatWasNotAnsweredIsInDoubt(t *testing.T) {
 		})
 		books := newLedger(t, newLab(t, d, through), "a")
 		tries := 0
-		err := call.begin(t, books.lab)([]persistence.Write{books.add("a", 7), sqlstore.Write(func(context.Context, *sql.Tx) error {
+		err := call.begin(t, books.lab)([]storekit.Write{books.add("a", 7), sqlstore.Write(func(context.Context, *sql.Tx) error {
 			if tries++; tries > 1 {
 				return inTheWay(d)
 			}
@@ -480,14 +481,14 @@ func (serializationFailure) SQLState() string { return "40001" }
 func TestWritesThatAreNoneAreRefused(t *testing.T) {
 	store := newLab(t, onSQLite, nil)
 	lease := acquire(t, store, claim("me")).Lease()
-	for name, write := range map[string]persistence.Write{
+	for name, write := range map[string]storekit.Write{
 		"nil":              nil,
 		"a nil Write":      sqlstore.Write(nil),
 		"another store's":  "UPDATE account",
 		"a plain function": func(context.Context, *sql.Tx) error { return nil },
 	} {
 		t.Run(name, func(t *testing.T) {
-			writes := []persistence.Write{write}
+			writes := []storekit.Write{write}
 			_, atOnce := store.CompleteAtOnce(t.Context(), claim("you"), completed("done"), writes)
 			for _, err := range []error{
 				store.CompleteWith(t.Context(), lease, completed("done"), writes),
@@ -499,8 +500,8 @@ func TestWritesThatAreNoneAreRefused(t *testing.T) {
 			}
 		})
 	}
-	e := new(persistence.Enlistment)
-	ctx := persistence.WithEnlistment(t.Context(), e)
+	e := new(storekit.Enlistment)
+	ctx := storekit.WithEnlistment(t.Context(), e)
 	refusedAs(t, sqlstore.Enlist(ctx, nil), persistence.ErrInvalid)
 	refusedAs(t, sqlstore.Enlist(t.Context(), func(context.Context, *sql.Tx) error { return nil }), persistence.ErrNotEnlisted)
 	if got := e.Close(); len(got) != 0 {
@@ -516,7 +517,7 @@ func TestTheRecordComesFirst(t *testing.T) {
 		books := newLedger(t, newLab(t, d, through), "a")
 		lease := acquire(t, books, claim("me")).Lease()
 		through.requests()
-		if err := books.CompleteWith(t.Context(), lease, completed("done"), []persistence.Write{books.add("a", 7)}); err != nil {
+		if err := books.CompleteWith(t.Context(), lease, completed("done"), []storekit.Write{books.add("a", 7)}); err != nil {
 			t.Fatal(err)
 		}
 		var verbs []string
@@ -559,7 +560,7 @@ func TestARolledBackTransactionReleasesItsRecord(t *testing.T) {
 // time would take gigabytes.
 func TestEnlistingManyWritesIsLinear(t *testing.T) {
 	nothing := func(context.Context, *sql.Tx) error { return nil }
-	ctx := persistence.WithEnlistment(t.Context(), new(persistence.Enlistment))
+	ctx := storekit.WithEnlistment(t.Context(), new(storekit.Enlistment))
 	var before, after runtime.MemStats
 	runtime.ReadMemStats(&before)
 	for range 35_000 {

@@ -47,9 +47,9 @@
 //
 // The abilities of a store are interfaces of their own: [persistence.Checkpointer] for
 // steps, [persistence.Renewer] for runs that outlast a lease, [persistence.Reader] where looking is cheaper than claiming,
-// [persistence.Sizer] if records hold only so much, [persistence.Transactor] if the
+// [storekit.Sizer] if records hold only so much, [storekit.Transactor] if the
 // application's writes can commit with the record. A store that changes what goes
-// through it to another one embeds a [persistence.Front] and keeps that one's abilities.
+// through it to another one embeds a [storekit.Front] and keeps that one's abilities.
 //
 // # How to prove it
 //

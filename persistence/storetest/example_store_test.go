@@ -99,10 +99,7 @@ func (s kvStore) Release(ctx context.Context, l persistence.Lease) error {
 
 // Checkpoint adds a step, and changes none.
 func (s kvStore) Checkpoint(ctx context.Context, l persistence.Lease, step string, output []byte) error {
-	if err := l.Check(); err != nil {
-		return err
-	}
-	if err := persistence.CheckStep(step); err != nil {
+	if err := l.CheckStep(step); err != nil {
 		return err
 	}
 	_, err := s.change(ctx, "checkpoint", l.Key, func(found *persistence.Record) (*persistence.Record, error) {

@@ -28,7 +28,7 @@ type flawed struct {
 	// miswrite changes what Acquire writes in the place of an old record.
 	miswrite func(c claim, old record, made *record)
 	// undecided plays between a verdict and the write that it leads to.
-	undecided func(v persistence.Verdict)
+	undecided func(v persistence.Judgement)
 	// misquote changes what Acquire and Read return.
 	misquote func(r *record)
 

@@ -79,13 +79,11 @@ func (h *history) acquire() {
 	if len(h.owners) == 0 || h.dice.IntN(4) > 0 {
 		c = h.claim(fmt.Sprint("owner", len(h.owners)), h.now)
 		c.Fingerprint = []string{"", "A", "A", "B"}[h.dice.IntN(4)]
-		if h.dice.IntN(4) == 0 {
-			c.OnEndedLease = persistence.RefuseUnknown
-		}
+		c.RefuseUnknown = h.dice.IntN(4) == 0
 		h.owners = append(h.owners, c.Owner)
 		h.last = c
 	}
-	what := fmt.Sprintf("claim of %s at %s, fingerprint %q, refusing: %t", c.Owner, clock(c.Now), c.Fingerprint, c.OnEndedLease == persistence.RefuseUnknown)
+	what := fmt.Sprintf("claim of %s at %s, fingerprint %q, refusing: %t", c.Owner, clock(c.Now), c.Fingerprint, c.RefuseUnknown)
 	want, wrong := h.memory.Acquire(h.ctx, c)
 	got, err := h.store.Acquire(h.ctx, c)
 	h.answers(what, wrong, err)

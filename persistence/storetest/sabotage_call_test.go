@@ -15,7 +15,7 @@ var mishandled = []sabotage{
 		"a fresh acquire reads, then writes",
 		[]string{"race/fresh", "race/expired"},
 		func(f *flawed) {
-			f.undecided = func(v persistence.Verdict) {
+			f.undecided = func(v persistence.Judgement) {
 				if v == persistence.Vacant {
 					f.pause(1)
 				}
@@ -26,7 +26,7 @@ var mishandled = []sabotage{
 		"a take-over reads, then writes",
 		[]string{"race/stale", "race/partial", "race/complete", "race/release", "race/renew"},
 		func(f *flawed) {
-			f.undecided = func(v persistence.Verdict) {
+			f.undecided = func(v persistence.Judgement) {
 				if v == persistence.Stale {
 					f.pause(2)
 				}

@@ -327,7 +327,7 @@ var misjudged = []sabotage{
 		[]string{"refuse-unknown/stale"},
 		func(f *flawed) {
 			f.misread = func(c *claim, _ *record) {
-				c.OnEndedLease = persistence.RunAgain
+				c.RefuseUnknown = false
 			}
 		},
 	},
@@ -336,7 +336,7 @@ var misjudged = []sabotage{
 		[]string{"refuse-unknown/partial"},
 		func(f *flawed) {
 			f.misread = func(c *claim, found *record) {
-				if c.OnEndedLease == persistence.RefuseUnknown && found.Status == persistence.StatusPartial {
+				if c.RefuseUnknown && found.Status == persistence.StatusPartial {
 					found.Status = persistence.StatusProcessing
 				}
 			}
@@ -347,7 +347,7 @@ var misjudged = []sabotage{
 		[]string{"refuse-unknown/expired"},
 		func(f *flawed) {
 			f.misread = func(c *claim, found *record) {
-				if c.OnEndedLease == persistence.RefuseUnknown {
+				if c.RefuseUnknown {
 					found.ExpiresAt = time.Time{}
 				}
 			}

@@ -112,6 +112,6 @@ func (s *stage) tookOver(r persistence.Record, want persistence.Status) {
 // cautious is how owner asks who does not want to run twice.
 func (s *stage) cautious(owner string, now time.Time) persistence.Claim {
 	c := s.claim(owner, now)
-	c.OnEndedLease = persistence.RefuseUnknown
+	c.RefuseUnknown = true
 	return c
 }

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/ikkai-go/idempotency/persistence"
+	"github.com/ikkai-go/idempotency/persistence/storekit"
 )
 
 // Cramped is the system on Memory with so much room for the steps of a record, in bytes.
@@ -24,13 +25,13 @@ type cramped struct {
 	room int
 }
 
-// Room implements [persistence.Sizer].
+// Room implements [storekit.Sizer].
 func (c cramped) Room(l persistence.Lease) int { return c.room - size(l.Steps) - l.Reserve }
 
 // Checkpoint implements [persistence.Checkpointer].
 func (c cramped) Checkpoint(ctx context.Context, l persistence.Lease, step string, output []byte) error {
 	err := persistence.ErrTooLarge
-	if needs := len(step) + len(output) + persistence.StepOverhead; needs <= c.Room(l) {
+	if needs := len(step) + len(output) + storekit.StepOverhead; needs <= c.Room(l) {
 		_, err = Ask(ctx, c.p, "Checkpoint", func() (struct{}, error) {
 			r, _, _ := c.store.Read(context.Background(), l.Key)
 			if _, there := r.Steps[step]; !there && size(r.Steps)+needs > c.room {
@@ -50,7 +51,7 @@ func (c cramped) Checkpoint(ctx context.Context, l persistence.Lease, step strin
 func size(steps map[string][]byte) int {
 	n := 0
 	for name, entry := range steps {
-		n += len(name) + len(entry) + persistence.StepOverhead
+		n += len(name) + len(entry) + storekit.StepOverhead
 	}
 	return n
 }

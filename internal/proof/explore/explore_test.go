@@ -13,7 +13,6 @@ import (
 
 	"github.com/ikkai-go/idempotency/idempotent"
 	. "github.com/ikkai-go/idempotency/internal/proof/explore"
-	"github.com/ikkai-go/idempotency/persistence"
 )
 
 // How much to explore: quick takes seconds, also with the race detector; full takes
@@ -24,7 +23,7 @@ var (
 	plain     = idempotent.Config{}
 	readFirst = idempotent.Config{ReadFirst: true}
 	atOnce    = idempotent.Config{OnlyEnlists: true}
-	unknown   = idempotent.Config{OnEndedLease: persistence.RefuseUnknown}
+	unknown   = idempotent.Config{OnEndedLease: idempotent.RefuseUnknown}
 	// A run may take ten seconds, and renews its lease three times on the way.
 	renewed = idempotent.Config{Lease: 4 * time.Second}
 )

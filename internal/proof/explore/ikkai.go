@@ -34,7 +34,7 @@ func named(name string, config idempotent.Config) string {
 	if config.Lease > 0 {
 		name += ", renewed"
 	}
-	if config.OnEndedLease == persistence.RefuseUnknown {
+	if config.OnEndedLease == idempotent.RefuseUnknown {
 		name += ", unknown refused"
 	}
 	return name
@@ -45,7 +45,7 @@ func guardedSystem(config idempotent.Config, s System) System {
 	s.Guarded = true
 	s.AtOnce = config.OnlyEnlists
 	s.Lease = config.Lease
-	s.Unsure = config.OnEndedLease == persistence.RefuseUnknown
+	s.Unsure = config.OnEndedLease == idempotent.RefuseUnknown
 	return s
 }
 

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/ikkai-go/idempotency/persistence"
+	"github.com/ikkai-go/idempotency/persistence/storekit"
 )
 
 // seen is a store as a process sees it. Its clock may be off: what the process takes
@@ -73,8 +74,8 @@ func (s seen) Read(ctx context.Context, key string) (persistence.Record, bool, e
 	return s.own(r), found, err
 }
 
-// Room implements [persistence.Sizer].
-func (s seen) Room(l persistence.Lease) int { return s.Store.(persistence.Sizer).Room(l) }
+// Room implements [storekit.Sizer].
+func (s seen) Room(l persistence.Lease) int { return s.Store.(storekit.Sizer).Room(l) }
 
 // Complete implements [persistence.Store].
 func (s seen) Complete(ctx context.Context, l persistence.Lease, o persistence.Outcome) error {
@@ -100,16 +101,16 @@ func (s seen) Checkpoint(ctx context.Context, l persistence.Lease, step string, 
 	return err
 }
 
-// CompleteWith implements [persistence.Transactor].
-func (s seen) CompleteWith(ctx context.Context, l persistence.Lease, o persistence.Outcome, writes []persistence.Write) error {
-	err := s.Store.(persistence.Transactor).CompleteWith(ctx, l, s.ended(o), writes)
+// CompleteWith implements [storekit.Transactor].
+func (s seen) CompleteWith(ctx context.Context, l persistence.Lease, o persistence.Outcome, writes []storekit.Write) error {
+	err := s.Store.(storekit.Transactor).CompleteWith(ctx, l, s.ended(o), writes)
 	s.p.hears(ctx, persistence.Record{}, err)
 	return err
 }
 
-// CheckpointWith implements [persistence.Transactor].
-func (s seen) CheckpointWith(ctx context.Context, l persistence.Lease, step string, output []byte, writes []persistence.Write) error {
-	err := s.Store.(persistence.Transactor).CheckpointWith(ctx, s.longer(l), step, output, writes)
+// CheckpointWith implements [storekit.Transactor].
+func (s seen) CheckpointWith(ctx context.Context, l persistence.Lease, step string, output []byte, writes []storekit.Write) error {
+	err := s.Store.(storekit.Transactor).CheckpointWith(ctx, s.longer(l), step, output, writes)
 	s.p.hears(ctx, persistence.Record{}, err)
 	if err == nil {
 		s.p.holds(l.Until)
@@ -117,16 +118,16 @@ func (s seen) CheckpointWith(ctx context.Context, l persistence.Lease, step stri
 	return err
 }
 
-// CompleteAtOnce implements [persistence.Transactor].
-func (s seen) CompleteAtOnce(ctx context.Context, c persistence.Claim, o persistence.Outcome, writes []persistence.Write) (persistence.Record, error) {
-	r, err := s.Store.(persistence.Transactor).CompleteAtOnce(ctx, s.claimed(c), s.ended(o), writes)
+// CompleteAtOnce implements [storekit.Transactor].
+func (s seen) CompleteAtOnce(ctx context.Context, c persistence.Claim, o persistence.Outcome, writes []storekit.Write) (persistence.Record, error) {
+	r, err := s.Store.(storekit.Transactor).CompleteAtOnce(ctx, s.claimed(c), s.ended(o), writes)
 	s.p.hears(ctx, r, err)
 	return s.own(r), err
 }
 
-// Commit implements [persistence.Transactor].
-func (s seen) Commit(ctx context.Context, writes []persistence.Write) error {
-	err := s.Store.(persistence.Transactor).Commit(ctx, writes)
+// Commit implements [storekit.Transactor].
+func (s seen) Commit(ctx context.Context, writes []storekit.Write) error {
+	err := s.Store.(storekit.Transactor).Commit(ctx, writes)
 	s.p.hears(ctx, persistence.Record{}, err)
 	return err
 }

@@ -17,6 +17,7 @@ import (
 	. "github.com/ikkai-go/idempotency/internal/proof/explore"
 	"github.com/ikkai-go/idempotency/persistence"
 	"github.com/ikkai-go/idempotency/persistence/dynamostore"
+	"github.com/ikkai-go/idempotency/persistence/storekit"
 )
 
 // spoiled is a store that is broken in one way.
@@ -87,8 +88,8 @@ func (s spoiled) Complete(ctx context.Context, l persistence.Lease, o persistenc
 	return s.Store.Complete(ctx, l, o)
 }
 
-func (s spoiled) CheckpointWith(ctx context.Context, l persistence.Lease, step string, output []byte, writes []persistence.Write) error {
-	with := s.Store.(persistence.Transactor)
+func (s spoiled) CheckpointWith(ctx context.Context, l persistence.Lease, step string, output []byte, writes []storekit.Write) error {
+	with := s.Store.(storekit.Transactor)
 	if !s.splits {
 		return with.CheckpointWith(ctx, l, step, output, writes)
 	}
@@ -98,16 +99,16 @@ func (s spoiled) CheckpointWith(ctx context.Context, l persistence.Lease, step s
 	return with.Commit(ctx, writes)
 }
 
-func (s spoiled) CompleteWith(ctx context.Context, l persistence.Lease, o persistence.Outcome, writes []persistence.Write) error {
-	return s.Store.(persistence.Transactor).CompleteWith(ctx, l, o, writes)
+func (s spoiled) CompleteWith(ctx context.Context, l persistence.Lease, o persistence.Outcome, writes []storekit.Write) error {
+	return s.Store.(storekit.Transactor).CompleteWith(ctx, l, o, writes)
 }
 
-func (s spoiled) CompleteAtOnce(ctx context.Context, c persistence.Claim, o persistence.Outcome, writes []persistence.Write) (persistence.Record, error) {
-	return s.Store.(persistence.Transactor).CompleteAtOnce(ctx, c, o, writes)
+func (s spoiled) CompleteAtOnce(ctx context.Context, c persistence.Claim, o persistence.Outcome, writes []storekit.Write) (persistence.Record, error) {
+	return s.Store.(storekit.Transactor).CompleteAtOnce(ctx, c, o, writes)
 }
 
-func (s spoiled) Commit(ctx context.Context, writes []persistence.Write) error {
-	return s.Store.(persistence.Transactor).Commit(ctx, writes)
+func (s spoiled) Commit(ctx context.Context, writes []storekit.Write) error {
+	return s.Store.(storekit.Transactor).Commit(ctx, writes)
 }
 
 // in is the system with a store that is broken so.

@@ -139,7 +139,7 @@ func (c claim) String() string {
 	if c.Fingerprint != "" {
 		text += ", payload " + c.Fingerprint
 	}
-	if c.OnEndedLease == persistence.RefuseUnknown {
+	if c.RefuseUnknown {
 		text += ", refusing an unknown outcome"
 	}
 	return text

@@ -149,7 +149,7 @@ func (c *client) newClaim(key string) claim {
 		ExpiresAt:   wholeSecond(c.later(lease, 0, 24)),
 	}}
 	if c.dice.IntN(6) == 0 {
-		made.OnEndedLease = persistence.RefuseUnknown
+		made.RefuseUnknown = true
 	}
 	return made
 }

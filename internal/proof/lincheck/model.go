@@ -111,7 +111,7 @@ func (c claim) on(r record) (record, Event) {
 		return r, MetMismatch
 	case r.givenUp():
 		return next, AcquiredPartial
-	case c.OnEndedLease == persistence.RefuseUnknown:
+	case c.RefuseUnknown:
 		return r, MetUnknown
 	default:
 		return next, AcquiredStale

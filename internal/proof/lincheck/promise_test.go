@@ -73,7 +73,7 @@ var (
 	noAnswer  = answer{verdict: unanswered}
 	nothing   = shown(record{})
 	look      = reading{"k"}
-	refusing  = func(c claim) claim { c.OnEndedLease = persistence.RefuseUnknown; return c }
+	refusing  = func(c claim) claim { c.RefuseUnknown = true; return c }
 	otherLoad = func(c claim) claim { c.Fingerprint = "B"; return c }
 )
 

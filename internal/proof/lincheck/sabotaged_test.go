@@ -91,13 +91,13 @@ func (f *flawed) find(key string) persistence.Record {
 
 // misjudge lets claims see another record than there is when they judge.
 func (f *flawed) misjudge(see func(c *persistence.Claim, found *persistence.Record)) {
-	f.acquireInSteps(see, func(persistence.Verdict) {}, persistence.Claim.TakeOver)
+	f.acquireInSteps(see, func(persistence.Judgement) {}, persistence.Claim.TakeOver)
 }
 
 // acquireInSteps is what Memory does, with the places where it can be sabotaged.
 func (f *flawed) acquireInSteps(
 	see func(c *persistence.Claim, found *persistence.Record),
-	between func(v persistence.Verdict),
+	between func(v persistence.Judgement),
 	takeOver func(c persistence.Claim, stale persistence.Record) persistence.Record,
 ) {
 	f.acquire = func(_ context.Context, c persistence.Claim) (persistence.Record, error) {
@@ -150,14 +150,14 @@ var sabotages = []struct {
 		}
 	}},
 	{"a new record has two winners: read, then write", func(f *flawed) {
-		f.acquireInSteps(clearly, func(v persistence.Verdict) {
+		f.acquireInSteps(clearly, func(v persistence.Judgement) {
 			if v == persistence.Vacant {
 				f.pause()
 			}
 		}, persistence.Claim.TakeOver)
 	}},
 	{"a take-over has two winners: no compare-and-swap", func(f *flawed) {
-		f.acquireInSteps(clearly, func(v persistence.Verdict) {
+		f.acquireInSteps(clearly, func(v persistence.Judgement) {
 			if v == persistence.Stale {
 				f.pause()
 			}
@@ -245,17 +245,17 @@ var sabotages = []struct {
 		f.misjudge(func(c *persistence.Claim, _ *persistence.Record) { c.Fingerprint = "" })
 	}},
 	{"an unknown outcome is run again", func(f *flawed) {
-		f.misjudge(func(c *persistence.Claim, _ *persistence.Record) { c.OnEndedLease = persistence.RunAgain })
+		f.misjudge(func(c *persistence.Claim, _ *persistence.Record) { c.RefuseUnknown = false })
 	}},
 	{"a take-over loses the steps", func(f *flawed) {
-		f.acquireInSteps(clearly, func(persistence.Verdict) {}, func(c persistence.Claim, stale persistence.Record) persistence.Record {
+		f.acquireInSteps(clearly, func(persistence.Judgement) {}, func(c persistence.Claim, stale persistence.Record) persistence.Record {
 			r := c.TakeOver(stale)
 			r.Steps = nil
 			return r
 		})
 	}},
 	{"a take-over starts to count anew", func(f *flawed) {
-		f.acquireInSteps(clearly, func(persistence.Verdict) {}, func(c persistence.Claim, stale persistence.Record) persistence.Record {
+		f.acquireInSteps(clearly, func(persistence.Judgement) {}, func(c persistence.Claim, stale persistence.Record) persistence.Record {
 			r := c.TakeOver(stale)
 			r.Attempt = 1
 			return r

@@ -53,7 +53,7 @@ var calls = []call{
 		return w.handle(w.store(), idempotent.Config{}, func() (any, error) { return "paid", w.down() })
 	}},
 	{name: "refused after it died", make: func(w *world) string {
-		return w.handle(w.store(), idempotent.Config{OnEndedLease: persistence.RefuseUnknown}, func() (any, error) {
+		return w.handle(w.store(), idempotent.Config{OnEndedLease: idempotent.RefuseUnknown}, func() (any, error) {
 			w.die()
 			return "paid", nil
 		})

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/ikkai-go/idempotency/persistence"
+	"github.com/ikkai-go/idempotency/persistence/storekit"
 )
 
 // clocked is the store as a process with a clock of its own uses it. The engine
@@ -20,9 +21,9 @@ type clocked struct {
 // clockedCache is a clocked store that has a cache in front of it.
 type clockedCache struct{ clocked }
 
-// Refresh implements [persistence.Refresher].
+// Refresh implements [storekit.Refresher].
 func (s clockedCache) Refresh(ctx context.Context, key string) (persistence.Record, bool, error) {
-	r, found, err := s.Store.(persistence.Refresher).Refresh(ctx, key)
+	r, found, err := s.Store.(storekit.Refresher).Refresh(ctx, key)
 	return s.seen(ctx, r), found, err
 }
 
@@ -61,8 +62,8 @@ func (s clocked) Checkpoint(ctx context.Context, l persistence.Lease, step strin
 	return err
 }
 
-// CheckpointWith implements [persistence.Transactor].
-func (s clocked) CheckpointWith(ctx context.Context, l persistence.Lease, step string, output []byte, writes []persistence.Write) error {
+// CheckpointWith implements [storekit.Transactor].
+func (s clocked) CheckpointWith(ctx context.Context, l persistence.Lease, step string, output []byte, writes []storekit.Write) error {
 	err := s.Store.CheckpointWith(ctx, s.longer(l), step, output, writes)
 	if err == nil {
 		invocationOf(ctx).holds(l.Until)
@@ -94,14 +95,14 @@ func (s clocked) Complete(ctx context.Context, l persistence.Lease, o persistenc
 	return s.Store.Complete(ctx, l, o)
 }
 
-// CompleteWith implements [persistence.Transactor].
-func (s clocked) CompleteWith(ctx context.Context, l persistence.Lease, o persistence.Outcome, writes []persistence.Write) error {
+// CompleteWith implements [storekit.Transactor].
+func (s clocked) CompleteWith(ctx context.Context, l persistence.Lease, o persistence.Outcome, writes []storekit.Write) error {
 	o.ExpiresAt = s.expiry(o.ExpiresAt)
 	return s.Store.CompleteWith(ctx, l, o, writes)
 }
 
-// CompleteAtOnce implements [persistence.Transactor].
-func (s clocked) CompleteAtOnce(ctx context.Context, c persistence.Claim, o persistence.Outcome, writes []persistence.Write) (persistence.Record, error) {
+// CompleteAtOnce implements [storekit.Transactor].
+func (s clocked) CompleteAtOnce(ctx context.Context, c persistence.Claim, o persistence.Outcome, writes []storekit.Write) (persistence.Record, error) {
 	invocationOf(ctx).owner = c.Owner
 	o.ExpiresAt = s.expiry(o.ExpiresAt)
 	r, err := s.Store.CompleteAtOnce(ctx, s.shifted(c), o, writes)

@@ -6,6 +6,7 @@ import (
 	"github.com/ikkai-go/idempotency/idempotent"
 	"github.com/ikkai-go/idempotency/persistence"
 	"github.com/ikkai-go/idempotency/persistence/dynamostore"
+	"github.com/ikkai-go/idempotency/persistence/storekit"
 )
 
 // Store is what the engine is given.
@@ -14,8 +15,8 @@ type Store interface {
 	persistence.Reader
 	persistence.Checkpointer
 	persistence.Renewer
-	persistence.Sizer
-	persistence.Transactor
+	storekit.Sizer
+	storekit.Transactor
 }
 
 // Flaw is what a simulation is spoilt with, to see that the rules notice. The zero

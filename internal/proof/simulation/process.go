@@ -16,6 +16,7 @@ import (
 
 	"github.com/ikkai-go/idempotency/idempotent"
 	"github.com/ikkai-go/idempotency/persistence"
+	"github.com/ikkai-go/idempotency/persistence/cached"
 	"github.com/ikkai-go/idempotency/persistence/dynamostore"
 )
 
@@ -81,7 +82,7 @@ func (w *world) newProcess(name string, dice *rand.Rand) *process {
 	store := clocked{Store: p.store(), ahead: p.ahead}
 	var guarded persistence.Store = store
 	if dice.IntN(2) == 0 {
-		store.Store = persistence.NewCached(store.Store, persistence.CacheLimits{})
+		store.Store = cached.New(store.Store, cached.Limits{})
 		guarded = clockedCache{store}
 	}
 	for _, op := range w.operations {

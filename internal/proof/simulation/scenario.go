@@ -8,7 +8,6 @@ import (
 
 	"github.com/ikkai-go/idempotency"
 	"github.com/ikkai-go/idempotency/idempotent"
-	"github.com/ikkai-go/idempotency/persistence"
 )
 
 // Business is what the guarded functions of a simulation do.
@@ -135,7 +134,7 @@ func newOperation(dice *rand.Rand, name string) operation {
 			StoreTimeout: between(dice, time.Second, 6*time.Second),
 			Wait:         pick(dice, 0, between(dice, time.Second, 10*time.Second)),
 			ReadFirst:    dice.IntN(2) == 0,
-			OnEndedLease: pick(dice, persistence.RunAgain, persistence.RunAgain, persistence.RefuseUnknown),
+			OnEndedLease: pick(dice, idempotent.RunAgain, idempotent.RunAgain, idempotent.RefuseUnknown),
 			Logger:       slog.New(slog.DiscardHandler),
 		},
 	}

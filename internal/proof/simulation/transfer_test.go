@@ -13,6 +13,7 @@ import (
 	"github.com/ikkai-go/idempotency/internal/proof/simulation"
 	"github.com/ikkai-go/idempotency/persistence"
 	"github.com/ikkai-go/idempotency/persistence/dynamostore"
+	"github.com/ikkai-go/idempotency/persistence/storekit"
 )
 
 // The same transfers, their writes sent one by one before the record is written, make
@@ -217,7 +218,7 @@ func unconditional(u *types.Update) *types.Update {
 // absentMinded undoes steps, and does not keep that it has.
 type absentMinded struct{ simulation.Store }
 
-func (s absentMinded) CheckpointWith(ctx context.Context, l persistence.Lease, step string, output []byte, writes []persistence.Write) error {
+func (s absentMinded) CheckpointWith(ctx context.Context, l persistence.Lease, step string, output []byte, writes []storekit.Write) error {
 	if strings.HasSuffix(step, ":compensated") {
 		return s.Commit(ctx, writes)
 	}

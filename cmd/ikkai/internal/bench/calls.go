@@ -18,6 +18,7 @@ import (
 	"github.com/ikkai-go/idempotency/cmd/ikkai/internal/figures"
 	"github.com/ikkai-go/idempotency/idempotent"
 	"github.com/ikkai-go/idempotency/persistence"
+	"github.com/ikkai-go/idempotency/persistence/cached"
 	"github.com/ikkai-go/idempotency/persistence/dynamostore"
 )
 
@@ -240,7 +241,7 @@ func newToolkit(store persistence.Store) (toolkit, error) {
 	if err != nil {
 		return toolkit{}, err
 	}
-	cached, err := newHandler(persistence.NewCached(store, persistence.CacheLimits{}))
+	cached, err := newHandler(cached.New(store, cached.Limits{}))
 	return toolkit{stored: stored, cached: cached}, err
 }
 

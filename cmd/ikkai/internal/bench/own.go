@@ -9,6 +9,7 @@ import (
 
 	"github.com/ikkai-go/idempotency"
 	"github.com/ikkai-go/idempotency/persistence"
+	"github.com/ikkai-go/idempotency/persistence/cached"
 	"github.com/ikkai-go/idempotency/persistence/dynamostore"
 )
 
@@ -83,13 +84,13 @@ type instant struct {
 	stored map[string]types.AttributeValue
 }
 
-func (i instant) handler(cached bool) (lambda.Handler, error) {
+func (i instant) handler(inMemory bool) (lambda.Handler, error) {
 	store, err := dynamostore.New(&i, dynamostore.Config{Table: "instant"})
 	if err != nil {
 		return nil, err
 	}
-	if cached {
-		return newHandler(persistence.NewCached(store, persistence.CacheLimits{}))
+	if inMemory {
+		return newHandler(cached.New(store, cached.Limits{}))
 	}
 	return newHandler(store)
 }

@@ -1,4 +1,4 @@
-package persistence
+package storekit
 
 import "bytes"
 
@@ -27,18 +27,4 @@ func OpenEnvelope(value []byte) (form string, content []byte, ok bool) {
 		return "", nil, false
 	}
 	return string(head), content, true
-}
-
-// Literal is a store that may keep results as values of somebody else's format, which
-// has no envelopes. A store that is none keeps whatever bytes it is given.
-type Literal interface {
-	// HoldsEnvelopes tells whether the store can keep an [Envelope].
-	HoldsEnvelopes() bool
-}
-
-// HoldsEnvelopes tells whether a store can keep an [Envelope]. What is put in front of
-// one that can't, and makes envelopes, would lose every result.
-func HoldsEnvelopes(s Store) bool {
-	literal, ok := s.(Literal)
-	return !ok || literal.HoldsEnvelopes()
 }

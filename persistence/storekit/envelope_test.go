@@ -1,16 +1,17 @@
-package persistence_test
+package storekit_test
 
 import (
 	"testing"
 	"unicode/utf8"
 
 	"github.com/ikkai-go/idempotency/persistence"
+	"github.com/ikkai-go/idempotency/persistence/storekit"
 )
 
 func TestAnEnvelopeGivesBackWhatWasPutIn(t *testing.T) {
 	for _, content := range []string{"", "paid", "\n", "\n\n", "\xffikkai:sealed/1\nwithin"} {
-		envelope := persistence.Envelope("sealed/1", []byte(content))
-		form, got, ok := persistence.OpenEnvelope(envelope)
+		envelope := storekit.Envelope("sealed/1", []byte(content))
+		form, got, ok := storekit.OpenEnvelope(envelope)
 		if !ok || form != "sealed/1" || string(got) != content {
 			t.Errorf("%q: got %q in the form %q, %t", content, got, form, ok)
 		}
@@ -22,7 +23,7 @@ func TestAnEnvelopeGivesBackWhatWasPutIn(t *testing.T) {
 
 func TestOtherValuesAreNoEnvelopes(t *testing.T) {
 	for _, value := range []string{"", "paid", `{"a":"\n"}`, "\xff", "\xffikkai:", "\xffikkai:sealed/1", "\xff\n", "ikkai:sealed/1\n"} {
-		if form, content, ok := persistence.OpenEnvelope([]byte(value)); ok {
+		if form, content, ok := storekit.OpenEnvelope([]byte(value)); ok {
 			t.Errorf("%q: took it for %q in the form %q", value, content, form)
 		}
 	}
@@ -46,8 +47,8 @@ func TestAStoreInFrontHoldsEnvelopesAsTheOneBehindDoes(t *testing.T) {
 		{literal{memory, true}, true},
 		{literal{memory, false}, false},
 	} {
-		for _, store := range []persistence.Store{tt.behind, persistence.NewFront(tt.behind), persistence.NewFront(persistence.NewFront(tt.behind))} {
-			if got := persistence.HoldsEnvelopes(store); got != tt.want {
+		for _, store := range []persistence.Store{tt.behind, storekit.NewFront(tt.behind), storekit.NewFront(storekit.NewFront(tt.behind))} {
+			if got := storekit.HoldsEnvelopes(store); got != tt.want {
 				t.Errorf("%T before %T: got %t, want %t", store, tt.behind, got, tt.want)
 			}
 		}

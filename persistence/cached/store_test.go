@@ -1,4 +1,4 @@
-package persistence_test
+package cached_test
 
 import (
 	"context"
@@ -13,24 +13,25 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/ikkai-go/idempotency/persistence"
+	"github.com/ikkai-go/idempotency/persistence/cached"
 	"github.com/ikkai-go/idempotency/persistence/storetest"
 )
 
 func TestCachedKeepsTheContract(t *testing.T) {
 	storetest.Run(t, func(*testing.T) persistence.Store {
-		return persistence.NewCached(persistence.NewMemory(), persistence.CacheLimits{})
+		return cached.New(persistence.NewMemory(), cached.Limits{})
 	})
 }
 
 func TestCachedKeepsTheContractOverAStoreWithoutOtherAbilities(t *testing.T) {
 	storetest.Run(t, func(*testing.T) persistence.Store {
-		return persistence.NewCached(plain{persistence.NewMemory()}, persistence.CacheLimits{})
+		return cached.New(plain{persistence.NewMemory()}, cached.Limits{})
 	})
 }
 
 func TestCachedKeepsTheContractWhereItCanHoldHardlyAnything(t *testing.T) {
 	storetest.Run(t, func(*testing.T) persistence.Store {
-		return persistence.NewCached(persistence.NewMemory(), persistence.CacheLimits{Records: 1, Bytes: 150})
+		return cached.New(persistence.NewMemory(), cached.Limits{Records: 1, Bytes: 150})
 	})
 }
 
@@ -111,7 +112,7 @@ func finish(t *testing.T, s persistence.Store, key string, o persistence.Outcome
 }
 
 // replays demands that a claim is answered with a result, by so many requests.
-func replays(t *testing.T, c *persistence.Cached, s *table, key, result string, requests int) {
+func replays(t *testing.T, c *cached.Store, s *table, key, result string, requests int) {
 	t.Helper()
 	before := s.requests
 	r := acquire(t, c, claim(key, "another", noon))
@@ -129,8 +130,8 @@ func replays(t *testing.T, c *persistence.Cached, s *table, key, result string, 
 func TestReport17OnlyFinalStatesAreCachedAndNothingIsShared(t *testing.T) {
 	shared := persistence.NewMemory()
 	table1, table2 := &table{Memory: shared}, &table{Memory: shared}
-	env1 := persistence.NewCached(table1, persistence.CacheLimits{})
-	env2 := persistence.NewCached(table2, persistence.CacheLimits{})
+	env1 := cached.New(table1, cached.Limits{})
+	env2 := cached.New(table2, cached.Limits{})
 
 	running := acquire(t, env1, claim("payment", "env1", noon))
 	if seen := acquire(t, env2, claim("payment", "env2", noon)); seen.Owner != "env1" || seen.Status != persistence.StatusProcessing {
@@ -159,9 +160,9 @@ func TestReport17OnlyFinalStatesAreCachedAndNothingIsShared(t *testing.T) {
 }
 
 func TestCachedServesWhatItReadAndWhatItMet(t *testing.T) {
-	for name, meet := range map[string]func(t *testing.T, c *persistence.Cached){
-		"acquire": func(t *testing.T, c *persistence.Cached) { acquire(t, c, claim("payment", "another", noon)) },
-		"read": func(t *testing.T, c *persistence.Cached) {
+	for name, meet := range map[string]func(t *testing.T, c *cached.Store){
+		"acquire": func(t *testing.T, c *cached.Store) { acquire(t, c, claim("payment", "another", noon)) },
+		"read": func(t *testing.T, c *cached.Store) {
 			if _, found, err := c.Read(t.Context(), "payment"); !found || err != nil {
 				t.Fatalf("read: found %v, error %v", found, err)
 			}
@@ -170,7 +171,7 @@ func TestCachedServesWhatItReadAndWhatItMet(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			s := &table{Memory: persistence.NewMemory()}
 			finish(t, s.Memory, "payment", paid("ok"))
-			c := persistence.NewCached(s, persistence.CacheLimits{})
+			c := cached.New(s, cached.Limits{})
 			meet(t, c)
 			replays(t, c, s, "payment", "ok", 0)
 		})
@@ -184,7 +185,7 @@ func TestCachedAsksTheStoreAboutWhatIsNotFinished(t *testing.T) {
 			r := claim("payment", "first", noon).Fresh()
 			r.Status = status
 			s.Put(r)
-			c := persistence.NewCached(s, persistence.CacheLimits{})
+			c := cached.New(s, cached.Limits{})
 			for want := range 3 {
 				if _, _, err := c.Read(t.Context(), "payment"); err != nil {
 					t.Fatal(err)
@@ -216,7 +217,7 @@ func TestCachedRemembersNoOutcomeThatTheStoreRefused(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := &table{Memory: persistence.NewMemory()}
-			c := persistence.NewCached(s, persistence.CacheLimits{})
+			c := cached.New(s, cached.Limits{})
 			r := acquire(t, c, claim("payment", "first", noon))
 			refuse(s)
 			if err := c.Complete(t.Context(), r.Lease(), paid("ok")); err == nil {
@@ -233,7 +234,7 @@ func TestCachedRemembersNoOutcomeThatTheStoreRefused(t *testing.T) {
 // Found by internal/proof/lincheck. Of two outcomes of one owner the store keeps the
 // first, and the cache may have forgotten which that was.
 func TestCachedRemembersNoSecondOutcomeOfAnOwner(t *testing.T) {
-	forget := func(t *testing.T, c *persistence.Cached, _ *table, l persistence.Lease) {
+	forget := func(t *testing.T, c *cached.Store, _ *table, l persistence.Lease) {
 		if err := c.Complete(t.Context(), l, paid("first")); err != nil {
 			t.Fatal(err)
 		}
@@ -242,7 +243,7 @@ func TestCachedRemembersNoSecondOutcomeOfAnOwner(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	miss := func(t *testing.T, c *persistence.Cached, s *table, l persistence.Lease) {
+	miss := func(t *testing.T, c *cached.Store, s *table, l persistence.Lease) {
 		if err := s.Memory.Complete(t.Context(), l, paid("first")); err != nil {
 			t.Fatal(err)
 		}
@@ -252,13 +253,13 @@ func TestCachedRemembersNoSecondOutcomeOfAnOwner(t *testing.T) {
 		}
 		s.down = nil
 	}
-	for name, first := range map[string]func(*testing.T, *persistence.Cached, *table, persistence.Lease){
+	for name, first := range map[string]func(*testing.T, *cached.Store, *table, persistence.Lease){
 		"the first was dropped":           forget,
 		"the reply to the first was lost": miss,
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := &table{Memory: persistence.NewMemory()}
-			c := persistence.NewCached(s, persistence.CacheLimits{Records: 1})
+			c := cached.New(s, cached.Limits{Records: 1})
 			l := acquire(t, c, claim("payment", "owner", noon)).Lease()
 			first(t, c, s, l)
 			toldOf(t, c.Complete(t.Context(), l, paid("second")), "first")
@@ -279,14 +280,14 @@ func toldOf(t *testing.T, err error, result string) {
 
 // Who is told what is there lets the cache know it too.
 func TestCachedRemembersWhatAnOwnerIsTold(t *testing.T) {
-	for name, call := range map[string]func(*persistence.Cached, persistence.Lease) error{
-		"complete": func(c *persistence.Cached, l persistence.Lease) error {
+	for name, call := range map[string]func(*cached.Store, persistence.Lease) error{
+		"complete": func(c *cached.Store, l persistence.Lease) error {
 			return c.Complete(t.Context(), l, paid("second"))
 		},
-		"release": func(c *persistence.Cached, l persistence.Lease) error { return c.Release(t.Context(), l) },
+		"release": func(c *cached.Store, l persistence.Lease) error { return c.Release(t.Context(), l) },
 	} {
 		s := &table{Memory: persistence.NewMemory()}
-		c := persistence.NewCached(s, persistence.CacheLimits{})
+		c := cached.New(s, cached.Limits{})
 		l := acquire(t, c, claim("payment", "owner", noon)).Lease()
 		if err := s.Memory.Complete(t.Context(), l, paid("first")); err != nil {
 			t.Fatal(err)
@@ -303,7 +304,7 @@ func TestCachedRemembersWhatAnOwnerIsTold(t *testing.T) {
 // that was stored.
 func TestCachedRemembersNoOutcomeThatAnotherTryOvertook(t *testing.T) {
 	s := &table{Memory: persistence.NewMemory()}
-	c := persistence.NewCached(s, persistence.CacheLimits{})
+	c := cached.New(s, cached.Limits{})
 	l := acquire(t, c, claim("payment", "owner", noon)).Lease()
 	s.before = func() {
 		s.before = nil
@@ -319,7 +320,7 @@ func TestCachedRemembersNoOutcomeThatAnotherTryOvertook(t *testing.T) {
 
 func TestCachedRemembersThatAResultWasTooLarge(t *testing.T) {
 	s := &table{Memory: persistence.NewMemory()}
-	c := persistence.NewCached(s, persistence.CacheLimits{})
+	c := cached.New(s, cached.Limits{})
 	l := acquire(t, c, claim("payment", "owner", noon)).Lease()
 	s.down = persistence.ErrTooLarge
 	if err := c.Complete(t.Context(), l, paid("huge")); !errors.Is(err, persistence.ErrTooLarge) {
@@ -339,7 +340,7 @@ func TestCachedRemembersThatAResultWasTooLarge(t *testing.T) {
 
 func TestAnExpiredHitGoesToTheStoreAndIsForgotten(t *testing.T) {
 	s := &table{Memory: persistence.NewMemory()}
-	c := persistence.NewCached(s, persistence.CacheLimits{})
+	c := cached.New(s, cached.Limits{})
 	old := finish(t, c, "payment", paid("old"))
 	replays(t, c, s, "payment", "old", 0)
 
@@ -366,7 +367,7 @@ func TestAnExpiredHitGoesToTheStoreAndIsForgotten(t *testing.T) {
 
 func TestAHitWithAnotherFingerprintIsForTheCallerToJudge(t *testing.T) {
 	s := &table{Memory: persistence.NewMemory()}
-	c := persistence.NewCached(s, persistence.CacheLimits{})
+	c := cached.New(s, cached.Limits{})
 	done := finish(t, c, "payment", paid("ok"))
 	other := claim("payment", "another", noon)
 	other.Fingerprint = "amount=11"
@@ -385,7 +386,7 @@ func TestAHitWithAnotherFingerprintIsForTheCallerToJudge(t *testing.T) {
 
 func TestTheLeastRecentlyUsedRecordIsDroppedFirst(t *testing.T) {
 	s := &table{Memory: persistence.NewMemory()}
-	c := persistence.NewCached(s, persistence.CacheLimits{Records: 3})
+	c := cached.New(s, cached.Limits{Records: 3})
 	for _, key := range []string{"a", "b", "c"} {
 		finish(t, c, key, paid(key))
 	}
@@ -408,7 +409,7 @@ func TestTheCacheHoldsNoMoreBytesThanItMay(t *testing.T) {
 	body := strings.Repeat("x", 10_000)
 	t.Run("the oldest go", func(t *testing.T) {
 		s := &table{Memory: persistence.NewMemory()}
-		c := persistence.NewCached(s, persistence.CacheLimits{Bytes: 25_000})
+		c := cached.New(s, cached.Limits{Bytes: 25_000})
 		for _, key := range []string{"a", "b", "c"} {
 			finish(t, c, key, paid(body))
 		}
@@ -418,7 +419,7 @@ func TestTheCacheHoldsNoMoreBytesThanItMay(t *testing.T) {
 	})
 	t.Run("one that alone is too large drives nobody out", func(t *testing.T) {
 		s := &table{Memory: persistence.NewMemory()}
-		c := persistence.NewCached(s, persistence.CacheLimits{Bytes: 15_000})
+		c := cached.New(s, cached.Limits{Bytes: 15_000})
 		finish(t, c, "small", paid(body))
 		finish(t, c, "large", paid(body+body))
 		replays(t, c, s, "small", body, 0)
@@ -427,7 +428,7 @@ func TestTheCacheHoldsNoMoreBytesThanItMay(t *testing.T) {
 	})
 	t.Run("steps count", func(t *testing.T) {
 		s := &table{Memory: persistence.NewMemory()}
-		c := persistence.NewCached(s, persistence.CacheLimits{Bytes: 15_000})
+		c := cached.New(s, cached.Limits{Bytes: 15_000})
 		r := acquire(t, c, claim("payment", "first", noon))
 		l := r.Lease()
 		l.Steps = map[string][]byte{"reserve": []byte(body)}
@@ -438,7 +439,7 @@ func TestTheCacheHoldsNoMoreBytesThanItMay(t *testing.T) {
 	})
 	t.Run("what was replaced counts no more", func(t *testing.T) {
 		s := &table{Memory: persistence.NewMemory()}
-		c := persistence.NewCached(s, persistence.CacheLimits{Bytes: 25_000})
+		c := cached.New(s, cached.Limits{Bytes: 25_000})
 		finish(t, c, "other", paid(body))
 		for round := range 10 {
 			now := noon.Add(time.Duration(round) * 2 * time.Hour)
@@ -472,7 +473,7 @@ func TestTheCacheTakesNoMoreMemoryThanItMay(t *testing.T) {
 	}
 	const limit = 4 << 20
 	before := heap()
-	c := persistence.NewCached(finishedAll{}, persistence.CacheLimits{Records: 1 << 20, Bytes: limit})
+	c := cached.New(finishedAll{}, cached.Limits{Records: 1 << 20, Bytes: limit})
 	for i := range 50_000 {
 		acquire := claim(fmt.Sprintf("payment#%064d", i), fmt.Sprintf("owner-%020d", i), noon)
 		if _, err := c.Acquire(t.Context(), acquire); err != nil {
@@ -486,13 +487,13 @@ func TestTheCacheTakesNoMoreMemoryThanItMay(t *testing.T) {
 }
 
 func TestTheDefaultCacheHolds256Records(t *testing.T) {
-	for name, limits := range map[string]persistence.CacheLimits{
+	for name, limits := range map[string]cached.Limits{
 		"zero":     {},
 		"negative": {Records: -1, Bytes: -1},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := &table{Memory: persistence.NewMemory()}
-			c := persistence.NewCached(s, limits)
+			c := cached.New(s, limits)
 			for i := range 257 {
 				finish(t, c, fmt.Sprint(i), paid("ok"))
 			}
@@ -504,7 +505,7 @@ func TestTheDefaultCacheHolds256Records(t *testing.T) {
 }
 
 func TestCachedOverAStoreWithoutOtherAbilities(t *testing.T) {
-	c := persistence.NewCached(plain{persistence.NewMemory()}, persistence.CacheLimits{})
+	c := cached.New(plain{persistence.NewMemory()}, cached.Limits{})
 	r := acquire(t, c, claim("payment", "first", noon))
 	if err := c.Checkpoint(t.Context(), r.Lease(), "reserve", nil); !errors.Is(err, errors.ErrUnsupported) {
 		t.Errorf("checkpoint: want an error that wraps errors.ErrUnsupported, got %v", err)
@@ -521,7 +522,7 @@ func TestCachedOverAStoreWithoutOtherAbilities(t *testing.T) {
 }
 
 func TestCachedIsUsedByManyAtOnce(t *testing.T) {
-	c := persistence.NewCached(persistence.NewMemory(), persistence.CacheLimits{Records: 4})
+	c := cached.New(persistence.NewMemory(), cached.Limits{Records: 4})
 	var all sync.WaitGroup
 	for i := range 8 {
 		all.Go(func() {
@@ -552,4 +553,17 @@ func TestCachedIsUsedByManyAtOnce(t *testing.T) {
 		})
 	}
 	all.Wait()
+}
+
+// spoil overwrites everything that a record refers to.
+func spoil(r persistence.Record) {
+	for i := range r.Result {
+		r.Result[i] = 'X'
+	}
+	for name, output := range r.Steps {
+		for i := range output {
+			output[i] = 'X'
+		}
+		r.Steps[name+"?"] = nil
+	}
 }

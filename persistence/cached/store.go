@@ -1,15 +1,18 @@
-package persistence
+package cached
 
 import (
 	"container/list"
 	"context"
 	"errors"
 	"sync"
+
+	"github.com/ikkai-go/idempotency/persistence"
+	"github.com/ikkai-go/idempotency/persistence/storekit"
 )
 
-// CacheLimits bounds the memory of a [Cached] store. Zero fields take their
+// Limits bounds the memory of a [Store] store. Zero fields take their
 // defaults.
-type CacheLimits struct {
+type Limits struct {
 	// Records kept at most. Defaults to 256.
 	Records int
 	// Bytes of memory that the kept records take at most, about. Defaults to 8 MiB, a
@@ -17,7 +20,7 @@ type CacheLimits struct {
 	Bytes int
 }
 
-// Cached answers duplicates of finished operations from this process's memory,
+// Store answers duplicates of finished operations from this process's memory,
 // without a request to the store behind it.
 //
 // Only finished records are kept, least recently used ones are dropped first,
@@ -28,12 +31,12 @@ type CacheLimits struct {
 // checkpoints and transactions depends on the store behind it.
 //
 // Safe for concurrent use.
-type Cached struct {
-	Front
-	limits CacheLimits
+type Store struct {
+	storekit.Front
+	limits Limits
 
 	mu      sync.Mutex
-	recent  list.List // of Record; the most recently used in front
+	recent  list.List // of persistence.Record; the most recently used in front
 	entries map[string]*list.Element
 	bytes   int
 	running map[string]running // by key
@@ -46,25 +49,25 @@ type running struct {
 	tries int
 }
 
-// NewCached returns a cache in front of a store.
-func NewCached(store Store, limits CacheLimits) *Cached {
+// New returns a cache in front of a store.
+func New(store persistence.Store, limits Limits) *Store {
 	if limits.Records <= 0 {
 		limits.Records = 256
 	}
 	if limits.Bytes <= 0 {
 		limits.Bytes = 8 << 20
 	}
-	return &Cached{Front: NewFront(store), limits: limits, entries: make(map[string]*list.Element), running: make(map[string]running)}
+	return &Store{Front: storekit.NewFront(store), limits: limits, entries: make(map[string]*list.Element), running: make(map[string]running)}
 }
 
 var (
-	_ Store     = (*Cached)(nil)
-	_ Reader    = (*Cached)(nil)
-	_ Refresher = (*Cached)(nil)
+	_ persistence.Store  = (*Store)(nil)
+	_ persistence.Reader = (*Store)(nil)
+	_ storekit.Refresher = (*Store)(nil)
 )
 
-// Acquire implements [Store].
-func (c *Cached) Acquire(ctx context.Context, claim Claim) (Record, error) {
+// Acquire implements [persistence.Store].
+func (c *Store) Acquire(ctx context.Context, claim persistence.Claim) (persistence.Record, error) {
 	if r, hit := c.recall(claim.Key); hit && !r.Expired(claim.Now) {
 		return r, nil
 	}
@@ -76,12 +79,12 @@ func (c *Cached) Acquire(ctx context.Context, claim Claim) (Record, error) {
 	return r, err
 }
 
-// Complete implements [Store].
-func (c *Cached) Complete(ctx context.Context, l Lease, o Outcome) error {
+// Complete implements [persistence.Store].
+func (c *Store) Complete(ctx context.Context, l persistence.Lease, o persistence.Outcome) error {
 	return c.complete(l, o, func() error { return c.Front.Complete(ctx, l, o) })
 }
 
-func (c *Cached) complete(l Lease, o Outcome, complete func() error) error {
+func (c *Store) complete(l persistence.Lease, o persistence.Outcome, complete func() error) error {
 	c.try(l, 1)
 	err := complete()
 	switch {
@@ -101,42 +104,42 @@ func (c *Cached) complete(l Lease, o Outcome, complete func() error) error {
 // unwritten tells whether the store says that it has written nothing, and may be
 // asked for another outcome.
 func unwritten(err error) bool {
-	_, refused := errors.AsType[*RefusedError](err)
-	return refused || errors.Is(err, ErrTooLarge) || errors.Is(err, ErrInvalid) || errors.Is(err, errors.ErrUnsupported)
+	_, refused := errors.AsType[*persistence.RefusedError](err)
+	return refused || errors.Is(err, persistence.ErrTooLarge) || errors.Is(err, persistence.ErrInvalid) || errors.Is(err, errors.ErrUnsupported)
 }
 
 // learn remembers the record that a store shows to an owner who has finished it otherwise,
 // and tells whether it does.
-func (c *Cached) learn(err error) bool {
-	settled, ok := errors.AsType[*SettledError](err)
+func (c *Store) learn(err error) bool {
+	settled, ok := errors.AsType[*persistence.SettledError](err)
 	if ok && settled.Record.Status.Finished() {
 		c.remember(settled.Record)
 	}
 	return ok
 }
 
-// Release implements [Store].
-func (c *Cached) Release(ctx context.Context, l Lease) error {
+// Release implements [persistence.Store].
+func (c *Store) Release(ctx context.Context, l persistence.Lease) error {
 	c.end(l)
 	err := c.Front.Release(ctx, l)
 	c.learn(err)
 	return err
 }
 
-// Read implements [Reader]. Behind a store that is no Reader, it finds what is
+// Read implements [persistence.Reader]. Behind a store that is no Reader, it finds what is
 // cached.
-func (c *Cached) Read(ctx context.Context, key string) (Record, bool, error) {
+func (c *Store) Read(ctx context.Context, key string) (persistence.Record, bool, error) {
 	if r, hit := c.recall(key); hit {
 		return r, true, nil
 	}
 	return c.Refresh(ctx, key)
 }
 
-// Refresh implements [Refresher].
-func (c *Cached) Refresh(ctx context.Context, key string) (Record, bool, error) {
+// Refresh implements [storekit.Refresher].
+func (c *Store) Refresh(ctx context.Context, key string) (persistence.Record, bool, error) {
 	r, found, err := c.Front.Read(ctx, key)
 	if errors.Is(err, errors.ErrUnsupported) {
-		return Record{}, false, nil
+		return persistence.Record{}, false, nil
 	}
 	if err == nil && found {
 		c.remember(r)
@@ -146,8 +149,8 @@ func (c *Cached) Refresh(ctx context.Context, key string) (Record, bool, error) 
 
 // begin notes who owns a record that has just been acquired, unless it is known to.
 // Owners who never end make room for others.
-func (c *Cached) begin(claim Claim, r Record) {
-	if r.Owner != claim.Owner || r.Status != StatusProcessing {
+func (c *Store) begin(claim persistence.Claim, r persistence.Record) {
+	if r.Owner != claim.Owner || r.Status != persistence.StatusProcessing {
 		return
 	}
 	c.mu.Lock()
@@ -165,7 +168,7 @@ func (c *Cached) begin(claim Claim, r Record) {
 }
 
 // try counts tries of an owner to complete its record.
-func (c *Cached) try(l Lease, tries int) {
+func (c *Store) try(l persistence.Lease, tries int) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if r := c.running[l.Key]; r.owner == l.Owner {
@@ -176,7 +179,7 @@ func (c *Cached) try(l Lease, tries int) {
 
 // end forgets an owner and returns how often it has tried; 0 for one that was not
 // known.
-func (c *Cached) end(l Lease) int {
+func (c *Store) end(l persistence.Lease) int {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	r := c.running[l.Key]
@@ -187,20 +190,20 @@ func (c *Cached) end(l Lease) int {
 	return r.tries
 }
 
-func (c *Cached) recall(key string) (Record, bool) {
+func (c *Store) recall(key string) (persistence.Record, bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	e, hit := c.entries[key]
 	if !hit {
-		return Record{}, false
+		return persistence.Record{}, false
 	}
 	c.recent.MoveToFront(e)
-	return e.Value.(Record).Clone(), true
+	return e.Value.(persistence.Record).Clone(), true
 }
 
 // remember keeps a finished record. Any other one is news as well: what was
 // known under its key has expired.
-func (c *Cached) remember(r Record) {
+func (c *Store) remember(r persistence.Record) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if e, known := c.entries[r.Key]; known {
@@ -216,8 +219,8 @@ func (c *Cached) remember(r Record) {
 	}
 }
 
-func (c *Cached) forget(e *list.Element) {
-	r := c.recent.Remove(e).(Record)
+func (c *Store) forget(e *list.Element) {
+	r := c.recent.Remove(e).(persistence.Record)
 	delete(c.entries, r.Key)
 	c.bytes -= footprint(r)
 }
@@ -230,7 +233,7 @@ const (
 )
 
 // footprint is about how much memory a record holds on to.
-func footprint(r Record) int {
+func footprint(r persistence.Record) int {
 	n := entryOverhead + 2*len(r.Key) + len(r.Owner) + len(r.Fingerprint) + len(r.Result)
 	for name, output := range r.Steps {
 		n += stepOverhead + len(name) + len(output)

@@ -1,0 +1,35 @@
+package persistence_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/ikkai-go/idempotency/persistence"
+)
+
+var noon = time.Date(2026, time.March, 1, 12, 0, 0, 0, time.UTC)
+
+func claim(key, owner string, now time.Time) persistence.Claim {
+	return persistence.Claim{
+		Key:         key,
+		Owner:       owner,
+		Fingerprint: "amount=10",
+		Now:         now,
+		LeaseUntil:  now.Add(time.Minute),
+		ExpiresAt:   now.Add(time.Hour),
+	}
+}
+
+func paid(result string) persistence.Outcome {
+	return persistence.Outcome{Status: persistence.StatusCompleted, Result: []byte(result), ExpiresAt: noon.Add(time.Hour)}
+}
+
+// acquire returns what a claim gets, and fails the test where it gets an error.
+func acquire(t *testing.T, s persistence.Store, c persistence.Claim) persistence.Record {
+	t.Helper()
+	r, err := s.Acquire(t.Context(), c)
+	if err != nil {
+		t.Fatalf("acquire %s by %s: %v", c.Key, c.Owner, err)
+	}
+	return r
+}
