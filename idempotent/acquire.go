@@ -129,3 +129,33 @@ func (g *Guard) failsOpen(ctx context.Context, err error) bool {
 		!errors.Is(err, persistence.ErrInvalid) &&
 		ctx.Err() == nil
 }
+
+func owns(c persistence.Claim, r persistence.Record) bool {
+	return r.Owner == c.Owner && r.Status == persistence.StatusProcessing
+}
+
+// refusal says why the holder of a record keeps this claim from going on; nil
+// where the claim owns the record or may replay it.
+func refusal(c persistence.Claim, r persistence.Record) error {
+	switch {
+	case r.Mismatches(c.Fingerprint):
+		return &MismatchError{Key: c.Key, Record: r}
+	case r.Status.Finished(), owns(c, r):
+		return nil
+	case r.Status == persistence.StatusProcessing && !r.LeaseLive(c.Now) && c.RefuseUnknown:
+		return &OutcomeUnknownError{Key: c.Key, LeaseUntil: r.LeaseUntil}
+	default:
+		return &InProgressError{Key: c.Key, LeaseUntil: r.LeaseUntil, RetryAfter: retryAfter(c, r)}
+	}
+}
+
+func kindOf(refusal error) EventKind {
+	switch {
+	case errors.Is(refusal, ErrMismatch):
+		return EventMismatch
+	case errors.Is(refusal, ErrOutcomeUnknown):
+		return EventStuck
+	default:
+		return EventInProgress
+	}
+}

@@ -17,22 +17,6 @@ func (g *Guard) Keeping(least time.Duration) *Guard {
 	return &longer
 }
 
-// Request is one text for all identities of a guard that have the same key, whatever
-// their fingerprints, and empty where there is no key. For adapters that have many
-// requests at once, of which those of one key must not run side by side. It is no key
-// of a record.
-func (id Identity) Request() string {
-	switch {
-	case id.err != nil:
-		return ""
-	case id.selected.key != "":
-		return "selected " + id.selected.key
-	case id.Key != "":
-		return "given " + id.Key
-	}
-	return ""
-}
-
 // Report tells the guard's observers and its logger of something that has happened to a
 // request outside of a call. For adapters.
 func (g *Guard) Report(ctx context.Context, e Event) { g.report(ctx, e) }

@@ -18,8 +18,8 @@ func TestIdentitiesOfOneKeyAreOneRequest(t *testing.T) {
 	payload := []byte(`{"id": "a", "amount": 1}`)
 	for name, test := range map[string]struct {
 		config        idempotent.Config
-		first, second idempotent.Identity // where the guard has not found them
-		payload       string              // of the second
+		first, second *given // where the guard has not found them
+		payload       string // of the second
 		same, none    bool
 	}{
 		"equal":               {config: idempotent.Config{Key: idempotency.MustJMESPath("id")}, payload: `{"id": "a"}`, same: true},
@@ -27,15 +27,15 @@ func TestIdentitiesOfOneKeyAreOneRequest(t *testing.T) {
 		"another key":         {config: idempotent.Config{Key: idempotency.MustJMESPath("id")}, payload: `{"id": "b", "amount": 1}`},
 		"no key":              {config: idempotent.Config{Key: idempotency.MustJMESPath("id")}, payload: `{"amount": 1}`, none: true},
 		"no fingerprint":      {config: idempotent.Config{Key: idempotency.MustJMESPath("id"), Fingerprint: idempotency.MustJMESPath("amount")}, payload: `{"id": "a"}`, none: true},
-		"given":               {first: idempotent.Identity{Key: "a", Fingerprint: "1"}, second: idempotent.Identity{Key: "a", Fingerprint: "2"}, same: true},
-		"given another":       {first: idempotent.Identity{Key: "a"}, second: idempotent.Identity{Key: "b"}},
-		"given none":          {first: idempotent.Identity{Key: "a"}, second: idempotent.Identity{Fingerprint: "2"}, none: true},
+		"given":               {first: &given{key: "a", fingerprint: "1"}, second: &given{key: "a", fingerprint: "2"}, same: true},
+		"given another":       {first: &given{key: "a"}, second: &given{key: "b"}},
+		"given none":          {first: &given{key: "a"}, second: &given{fingerprint: "2"}, none: true},
 	} {
 		t.Run(name, func(t *testing.T) {
-			first, second := test.first, test.second
-			if test.payload != "" {
-				guard := newTestGuard(t, persistence.NewMemory(), test.config)
-				first, second = guard.Identify(payload, "1"), guard.Identify([]byte(test.payload), "2")
+			guard := newKeylessGuard(t, persistence.NewMemory(), test.config)
+			first, second := guard.IdentifyOr(payload, "1"), guard.IdentifyOr([]byte(test.payload), "2")
+			if test.first != nil {
+				first, second = guard.Identity(test.first.key, test.first.fingerprint), guard.Identity(test.second.key, test.second.fingerprint)
 			}
 			if same := first.Request() == second.Request(); same != test.same {
 				t.Errorf("%q and %q", first.Request(), second.Request())
@@ -47,12 +47,15 @@ func TestIdentitiesOfOneKeyAreOneRequest(t *testing.T) {
 	}
 }
 
+// given is what an identity is made of by hand.
+type given struct{ key, fingerprint string }
+
 func TestAGuardCanKeepOutcomesForLonger(t *testing.T) {
 	for least, want := range map[time.Duration]time.Duration{0: time.Hour, time.Minute: time.Hour, 48 * time.Hour: 48 * time.Hour} {
 		t.Run(fmt.Sprint(least), func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				store := persistence.NewMemory()
-				guard := newTestGuard(t, store, idempotent.Config{TTL: time.Hour})
+				guard := newKeylessGuard(t, store, idempotent.Config{TTL: time.Hour})
 				done := func(context.Context) (string, error) { return "", nil }
 				if _, err := idempotent.Do(t.Context(), guard.Keeping(least), "a", done); err != nil {
 					t.Fatal(err)
@@ -78,7 +81,7 @@ func TestWhatIsSkippedHasAnEventOfItsOwn(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			store := persistence.NewMemory()
 			var kinds []idempotent.EventKind
-			guard := newTestGuard(t, store, idempotent.Config{Observe: func(_ context.Context, e idempotent.Event) { kinds = append(kinds, e.Kind) }})
+			guard := newKeylessGuard(t, store, idempotent.Config{Observe: func(_ context.Context, e idempotent.Event) { kinds = append(kinds, e.Kind) }})
 			_, err := idempotent.Do(t.Context(), guard, "a", func(context.Context) (string, error) { return "", skip })
 			if !errors.Is(err, idempotent.ErrSkip) || len(store.Records()) > 0 {
 				t.Errorf("%v, and %v are left", err, store.Records())
@@ -98,7 +101,7 @@ func TestTheCallsOfABatchShareItsTime(t *testing.T) {
 		const timeout = 10 * time.Second
 		ctx := within(t, timeout)
 		kill, _ := ctx.Deadline()
-		guard := newTestGuard(t, persistence.NewMemory(), idempotent.Config{})
+		guard := newKeylessGuard(t, persistence.NewMemory(), idempotent.Config{})
 		end := func(ctx context.Context) (time.Duration, error) {
 			end, _ := ctx.Deadline()
 			return kill.Sub(end), nil
@@ -128,7 +131,7 @@ func TestTheCallsOfABatchShareItsTime(t *testing.T) {
 
 func TestACallInsideACallOfABatchHasATimeOfItsOwn(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		guard := newTestGuard(t, persistence.NewMemory(), idempotent.Config{})
+		guard := newKeylessGuard(t, persistence.NewMemory(), idempotent.Config{})
 		shared := guard.Batch(within(t, 10*time.Second), 2*time.Second)
 		_, err := idempotent.Do(shared, guard, "outer", func(ctx context.Context) (string, error) {
 			time.Sleep(8 * time.Second) // virtual; too late for another call of the batch

@@ -25,15 +25,15 @@ type Config struct {
 	// Key selects from the payload what identifies a request. Required for
 	// [Guard.Handler] and [Func]; [idempotency.WholePayload] is right only where nothing
 	// in the payload differs between tries, so not for the events of API Gateway or SQS.
-	// [Each] and package httpguard make their own keys and refuse a guard that has one.
-	// With package eventguard nil means the source's own ID of each record. [Do] takes a
-	// key that its caller has made, the same that this selects.
+	// [Do] and package httpguard get their keys otherwise, as does [Each], and refuse a
+	// guard that has one. With package eventguard nil means the source's own ID of each
+	// record.
 	Key *idempotency.Expression
 
 	// Fingerprint selects what must not differ between the tries of one key,
 	// such as the amount. Defaults to nothing. A payload in which it is missing
-	// is refused. [Do] has no payload to compare and refuses a guard that has one: use
-	// [DoAs].
+	// is refused. [Do] has no payload to compare and refuses a guard that has one:
+	// [Guard.Identity] takes a fingerprint of another making.
 	Fingerprint *idempotency.Expression
 
 	// Dialect, if set, is how another toolkit recognises requests. It takes the place

@@ -35,7 +35,7 @@ func TestTheProcessMayDieAtAnyStoreCall(t *testing.T) {
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
 			inVirtualTime(t, func(t *testing.T, store persistence.Store) {
-				dying := newTestGuard(t, &mortal{Store: store, call: test.call, after: test.after}, idempotent.Config{})
+				dying := newKeylessGuard(t, &mortal{Store: store, call: test.call, after: test.after}, idempotent.Config{})
 				died := make(chan struct{})
 				go func() {
 					defer close(died)
@@ -48,7 +48,7 @@ func TestTheProcessMayDieAtAnyStoreCall(t *testing.T) {
 					t.Error("the process survived")
 				}()
 				<-died
-				guard := newTestGuard(t, store, idempotent.Config{})
+				guard := newKeylessGuard(t, store, idempotent.Config{})
 				retry := func(name string) (string, error) {
 					return idempotent.Do(within(t, time.Minute), guard, "k", func(context.Context) (string, error) { return name, nil })
 				}

@@ -60,7 +60,7 @@ func TestADialectTakesThePlaceOfTheExpressions(t *testing.T) {
 			return err
 		},
 		"Identify": func(ctx context.Context, g *idempotent.Guard, event string) error {
-			_, err := idempotent.DoAs(ctx, g, g.Identify(fmt.Appendf(nil, "%q", event), "an id"), func(ctx context.Context) (string, error) { return done(ctx, event) })
+			_, err := idempotent.DoAs(ctx, g, g.Identify(fmt.Appendf(nil, "%q", event)), func(ctx context.Context) (string, error) { return done(ctx, event) })
 			return err
 		},
 	}

@@ -10,7 +10,6 @@ import (
 	"sync"
 	"time"
 
-	"github.com/ikkai-go/idempotency"
 	"github.com/ikkai-go/idempotency/idempotent/internal/result"
 	"github.com/ikkai-go/idempotency/persistence"
 )
@@ -169,16 +168,15 @@ func (r *batchRun) call(ctx context.Context, a *itemCall) {
 }
 
 // identity is what an item is recognised by.
-func (r *batchRun) identity(item int) (id Identity) {
-	id.selected.key, id.err = idempotency.ItemKey(r.guard.config.Operation, r.name, r.ids[item])
-	if id.err != nil || r.guard.config.Fingerprint == nil {
-		return id
+func (r *batchRun) identity(item int) Identity {
+	if r.guard.config.Fingerprint == nil {
+		return r.guard.IdentifyItem(r.name, r.ids[item], nil)
 	}
-	var payload []byte
-	if payload, id.err = result.EncodeEvent(r.content(item)); id.err == nil {
-		id.selected.fingerprint, id.err = r.guard.fingerprint(payload)
+	payload, err := result.EncodeEvent(r.content(item))
+	if err != nil {
+		return r.guard.identity(identity{}, err)
 	}
-	return id
+	return r.guard.IdentifyItem(r.name, r.ids[item], payload)
 }
 
 // outcome says what an attempt has come to. The errors alone don't tell: the function

@@ -32,7 +32,7 @@ func TestATransactionThatIsKnownNotToBeAppliedReleasesItsRecord(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := newShop(t, 10)
-			g := newTestGuard(t, s.store, idempotent.Config{StoreTimeout: 300 * time.Millisecond})
+			g := newKeylessGuard(t, s.store, idempotent.Config{StoreTimeout: 300 * time.Millisecond})
 			if test.fault != nil {
 				s.db.Inject(*test.fault)
 			}
@@ -57,8 +57,8 @@ func TestALoserOfTheShortFormGetsTheWinnersResultOnly(t *testing.T) {
 		Lines  map[string]int `json:"lines"`
 	}
 	s := newShop(t, 10)
-	g := newTestGuard(t, s.store, idempotent.Config{OnlyEnlists: true})
-	other := newTestGuard(t, newStoreOn(t, s.db), idempotent.Config{OnlyEnlists: true})
+	g := newKeylessGuard(t, s.store, idempotent.Config{OnlyEnlists: true})
+	other := newKeylessGuard(t, newStoreOn(t, s.db), idempotent.Config{OnlyEnlists: true})
 	got, err := idempotent.Do(t.Context(), g, "k", func(ctx context.Context) (result, error) {
 		_, err := idempotent.Do(t.Context(), other, "k", func(ctx context.Context) (result, error) {
 			return result{Winner: "w", Lines: map[string]int{"w": 1}}, take(ctx, 1, errOutOfStock)
@@ -81,8 +81,8 @@ func TestAZombieOfTheShortFormCommitsNothing(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				s := newShop(t, 10)
 				config := idempotent.Config{OnlyEnlists: short, TTL: time.Hour, Renewal: idempotent.LeaseWholeRuns, Lease: time.Minute}
-				g := newTestGuard(t, s.store, config)
-				other := newTestGuard(t, newStoreOn(t, s.db), config)
+				g := newKeylessGuard(t, s.store, config)
+				other := newKeylessGuard(t, newStoreOn(t, s.db), config)
 				_, err := idempotent.Do(t.Context(), g, "k", func(ctx context.Context) (string, error) {
 					if err := take(ctx, 1, errOutOfStock); err != nil {
 						return "", err
@@ -106,7 +106,7 @@ func TestAZombieOfTheShortFormCommitsNothing(t *testing.T) {
 // fails for good. The record has the step as finished and compensable.
 func TestAStepWhoseTransactionsReplyIsLostIsUndone(t *testing.T) {
 	s := newShop(t, 10)
-	g := newTestGuard(t, s.store, idempotent.Config{Steps: []string{"take"}, StoreTimeout: 300 * time.Millisecond})
+	g := newKeylessGuard(t, s.store, idempotent.Config{Steps: []string{"take"}, StoreTimeout: 300 * time.Millisecond})
 	undone := 0
 	_, err := idempotent.Do(t.Context(), g, "k", func(ctx context.Context) (string, error) {
 		s.db.Inject(dynamotest.Fault{Operation: "TransactWriteItems", Times: dynamotest.Always, Do: dynamotest.LoseReply()})
@@ -126,7 +126,7 @@ func TestAStepWhoseTransactionsReplyIsLostIsUndone(t *testing.T) {
 // whole says nothing of the first.
 func TestARefusalOfALaterTryDoesNotMakeAStepUnhappened(t *testing.T) {
 	s := newShop(t, 10)
-	g := newTestGuard(t, s.store, idempotent.Config{Steps: []string{"take"}, StoreTimeout: 300 * time.Millisecond})
+	g := newKeylessGuard(t, s.store, idempotent.Config{Steps: []string{"take"}, StoreTimeout: 300 * time.Millisecond})
 	runs := 0
 	_, err := idempotent.Do(t.Context(), g, "k", func(ctx context.Context) (string, error) {
 		step := func(effect dynamotest.Effect) error {

@@ -85,7 +85,7 @@ func TestEnlistedWritesCommitWithTheResult(t *testing.T) {
 	for name, short := range modes {
 		t.Run(name, func(t *testing.T) {
 			s := newShop(t, 10)
-			guard := newTestGuard(t, s.store, idempotent.Config{OnlyEnlists: short})
+			guard := newKeylessGuard(t, s.store, idempotent.Config{OnlyEnlists: short})
 			for round := range 3 { // in the short form the function runs for duplicates too
 				out, err := idempotent.Do(t.Context(), guard, "k", func(ctx context.Context) (string, error) {
 					if err := take(ctx, 3, errOutOfStock); err != nil {
@@ -112,7 +112,7 @@ func TestNothingIsWrittenForAFunctionThatFails(t *testing.T) {
 		for _, failure := range []error{errBroken, idempotent.Permanent(errBroken)} {
 			t.Run(fmt.Sprintf("%s, %T", name, failure), func(t *testing.T) {
 				s := newShop(t, 10)
-				guard := newTestGuard(t, s.store, idempotent.Config{OnlyEnlists: short})
+				guard := newKeylessGuard(t, s.store, idempotent.Config{OnlyEnlists: short})
 				_, err := idempotent.Do(t.Context(), guard, "k", func(ctx context.Context) (string, error) {
 					return "", errors.Join(take(ctx, 3, errOutOfStock), failure)
 				})
@@ -131,7 +131,7 @@ func TestARefusedWriteFailsTheFunction(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			s := newShop(t, 2)
 			events := new(eventLog)
-			guard := newTestGuard(t, s.store, idempotent.Config{OnlyEnlists: short, Observe: events.observe})
+			guard := newKeylessGuard(t, s.store, idempotent.Config{OnlyEnlists: short, Observe: events.observe})
 			refusal := errOutOfStock
 			call := func() error {
 				out, err := idempotent.Do(t.Context(), guard, "k", func(ctx context.Context) (string, error) {
@@ -167,7 +167,7 @@ func TestARefusedWriteFailsTheFunction(t *testing.T) {
 // somebody else has taken over and completed.
 func TestAZombieCommitsNothing(t *testing.T) {
 	s := newShop(t, 10)
-	guard := newTestGuard(t, s.store, idempotent.Config{})
+	guard := newKeylessGuard(t, s.store, idempotent.Config{})
 	_, err := idempotent.Do(t.Context(), guard, "k", func(ctx context.Context) (string, error) {
 		if err := take(ctx, 3, errOutOfStock); err != nil {
 			return "", err
@@ -195,7 +195,7 @@ func TestOfManyCallersInTheShortFormOneCommits(t *testing.T) {
 	results := make([]string, callers)
 	var group sync.WaitGroup
 	for i := range callers {
-		guard := newTestGuard(t, newStoreOn(t, s.db), idempotent.Config{OnlyEnlists: true})
+		guard := newKeylessGuard(t, newStoreOn(t, s.db), idempotent.Config{OnlyEnlists: true})
 		group.Go(func() {
 			out, err := idempotent.Do(t.Context(), guard, "k", func(ctx context.Context) (string, error) {
 				runs.note("")
@@ -220,8 +220,8 @@ func TestInTheShortFormADuplicateIsAnsweredAlsoWhereItsOwnRunFails(t *testing.T)
 	synctest.Test(t, func(t *testing.T) {
 		s := newShop(t, 3)
 		config := idempotent.Config{OnlyEnlists: true, TTL: 10 * time.Second}
-		remembers := newTestGuard(t, cached.New(s.store, cached.Limits{}), config)
-		another := newTestGuard(t, newStoreOn(t, s.db), config)
+		remembers := newKeylessGuard(t, cached.New(s.store, cached.Limits{}), config)
+		another := newKeylessGuard(t, newStoreOn(t, s.db), config)
 		buy := func(g *idempotent.Guard, name string) (string, error) {
 			return idempotent.Do(t.Context(), g, "k", func(ctx context.Context) (string, error) {
 				if s.left() < 3 {
@@ -254,7 +254,7 @@ func TestTheShortFormDoesNotStartTooLate(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newShop(t, 3)
 		s.db.Inject(dynamotest.Fault{Operation: "GetItem", Do: dynamotest.After(func(dynamotest.Request) { time.Sleep(time.Hour) })})
-		guard := newTestGuard(t, s.store, idempotent.Config{OnlyEnlists: true, ReadFirst: true, Lease: time.Minute})
+		guard := newKeylessGuard(t, s.store, idempotent.Config{OnlyEnlists: true, ReadFirst: true, Lease: time.Minute})
 		_, err := idempotent.Do(context.Background(), guard, "k", func(context.Context) (string, error) {
 			t.Error("ran")
 			return "", nil
@@ -267,8 +267,8 @@ func TestTheShortFormDoesNotStartTooLate(t *testing.T) {
 
 func TestTheShortFormLeavesUnfinishedRecordsToTheLongOne(t *testing.T) {
 	s := newShop(t, 10)
-	short := newTestGuard(t, s.store, idempotent.Config{OnlyEnlists: true})
-	long := newTestGuard(t, newStoreOn(t, s.db), idempotent.Config{})
+	short := newKeylessGuard(t, s.store, idempotent.Config{OnlyEnlists: true})
+	long := newKeylessGuard(t, newStoreOn(t, s.db), idempotent.Config{})
 	_, err := idempotent.Do(t.Context(), long, "k", func(ctx context.Context) (string, error) {
 		_, err := idempotent.Do(ctx, short, "k", func(ctx context.Context) (string, error) { return "short", take(ctx, 1, nil) })
 		if !errors.Is(err, idempotent.ErrInProgress) {
@@ -287,12 +287,12 @@ func TestTheShortFormLeavesUnfinishedRecordsToTheLongOne(t *testing.T) {
 
 func TestTheShortFormComparesFingerprints(t *testing.T) {
 	s := newShop(t, 10)
-	guard := newTestGuard(t, s.store, idempotent.Config{OnlyEnlists: true})
+	guard := newKeylessGuard(t, s.store, idempotent.Config{OnlyEnlists: true})
 	for _, round := range []struct {
 		fingerprint string
 		want        error
 	}{{"a", nil}, {"b", idempotent.ErrMismatch}, {"a", nil}} {
-		_, err := idempotent.DoAs(t.Context(), guard, idempotent.Identity{Key: "k", Fingerprint: round.fingerprint}, func(ctx context.Context) (string, error) {
+		_, err := idempotent.DoAs(t.Context(), guard, guard.Identity("k", round.fingerprint), func(ctx context.Context) (string, error) {
 			return "", take(ctx, 1, nil)
 		})
 		if !errors.Is(err, round.want) || s.left() != 9 {
@@ -305,7 +305,7 @@ func TestTheShortFormComparesFingerprints(t *testing.T) {
 // the mark that it is undone.
 func TestEnlistedWritesOfStepsCommitWithTheSteps(t *testing.T) {
 	s := newShop(t, 10)
-	guard := newTestGuard(t, s.store, idempotent.Config{Steps: []string{"reserve", "charge"}})
+	guard := newKeylessGuard(t, s.store, idempotent.Config{Steps: []string{"reserve", "charge"}})
 	down := true
 	var chargeFails error
 	call := func() error {
@@ -349,7 +349,7 @@ func TestEnlistedWritesOfStepsCommitWithTheSteps(t *testing.T) {
 
 func TestARefusedWriteOfAStepIsItsError(t *testing.T) {
 	s := newShop(t, 2)
-	guard := newTestGuard(t, s.store, idempotent.Config{Steps: []string{"reserve"}})
+	guard := newKeylessGuard(t, s.store, idempotent.Config{Steps: []string{"reserve"}})
 	tries := 0
 	_, err := idempotent.Do(t.Context(), guard, "k", func(ctx context.Context) (string, error) {
 		for {
@@ -368,8 +368,8 @@ func TestARefusedWriteOfAStepIsItsError(t *testing.T) {
 
 func TestWhatIsEnlistedWithNobodyIsRefused(t *testing.T) {
 	s := newShop(t, 10)
-	guard := newTestGuard(t, s.store, idempotent.Config{})
-	memory := newTestGuard(t, persistence.NewMemory(), idempotent.Config{})
+	guard := newKeylessGuard(t, s.store, idempotent.Config{})
+	memory := newKeylessGuard(t, persistence.NewMemory(), idempotent.Config{})
 	var late context.Context
 	_, err := idempotent.Do(t.Context(), guard, "k", func(ctx context.Context) (string, error) {
 		late = ctx //nolint:fatcontext // that is the point
@@ -402,7 +402,7 @@ func TestUnprotectedWritesCommit(t *testing.T) {
 	} {
 		before := s.left()
 		config.Operation = name
-		guard := newTestGuard(t, s.store, config)
+		guard := newKeylessGuard(t, s.store, config)
 		call := func(boxes int) error {
 			_, err := idempotent.Do(t.Context(), guard, "k", func(ctx context.Context) (string, error) {
 				if config.Steps == nil {
@@ -428,7 +428,7 @@ func TestALostReplyDoesNotRepeatEnlistedWrites(t *testing.T) {
 		for _, lost := range []int{1, 2, 100} {
 			t.Run(fmt.Sprintf("%s, %d lost", name, lost), bubbled(func(t *testing.T) {
 				s := newShop(t, 10)
-				guard := newTestGuard(t, s.store, idempotent.Config{OnlyEnlists: short})
+				guard := newKeylessGuard(t, s.store, idempotent.Config{OnlyEnlists: short})
 				call := func() (string, error) {
 					return idempotent.Do(t.Context(), guard, "k", func(ctx context.Context) (string, error) {
 						return "taken", take(ctx, 3, errOutOfStock)
@@ -461,7 +461,7 @@ func TestWhatIsSaidOfATransactionWithoutAnAnswer(t *testing.T) {
 	} {
 		t.Run(name, bubbled(func(t *testing.T) {
 			shop := newShop(t, 5)
-			guard := newTestGuard(t, shop.store, idempotent.Config{Steps: []string{"reserve"}})
+			guard := newKeylessGuard(t, shop.store, idempotent.Config{Steps: []string{"reserve"}})
 			_, err := idempotent.Do(within(t, 10*time.Second), guard, "k", func(ctx context.Context) (string, error) {
 				if test.steps {
 					if _, err := idempotent.Step(ctx, "reserve", func(context.Context) (int, error) { return 1, nil }); err != nil {

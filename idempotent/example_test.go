@@ -95,10 +95,10 @@ func ExampleDoAs() {
 	guard := newGuard(idempotent.Config{Operation: "transfer"})
 	send := func(context.Context) (string, error) { return "sent", nil }
 
-	id := idempotent.Identity{Key: "tenant-1/request-9", Fingerprint: "100.00 EUR"}
+	id := guard.Identity("tenant-1/request-9", "100.00 EUR")
 	fmt.Println(idempotent.DoAs(context.Background(), guard, id, send))
-	id.Fingerprint = "900.00 EUR"
-	_, err := idempotent.DoAs(context.Background(), guard, id, send)
+	other := guard.Identity("tenant-1/request-9", "900.00 EUR")
+	_, err := idempotent.DoAs(context.Background(), guard, other, send)
 	fmt.Println(errors.Is(err, idempotent.ErrMismatch))
 	// Output:
 	// sent <nil>

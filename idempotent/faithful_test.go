@@ -46,7 +46,7 @@ func TestAReplayGivesWhatTheFirstCallerGot(t *testing.T) {
 	check := func(name string, kept bool, twice func(*idempotent.Guard) (first, second any, err error)) {
 		t.Run(name, func(t *testing.T) {
 			var seen eventLog
-			guard := newTestGuard(t, persistence.NewMemory(), idempotent.Config{Observe: seen.observe})
+			guard := newKeylessGuard(t, persistence.NewMemory(), idempotent.Config{Observe: seen.observe})
 			first, second, err := twice(guard)
 			switch {
 			case kept && (err != nil || !reflect.DeepEqual(first, second)):
@@ -138,7 +138,7 @@ func refuse[Out any](g *idempotent.Guard) {
 // A stored value that does not fit is not quoted, wherever the error is printed.
 func TestAStoredValueIsNotQuoted(t *testing.T) {
 	memory := persistence.NewMemory()
-	first := newTestGuard(t, memory, idempotent.Config{})
+	first := newKeylessGuard(t, memory, idempotent.Config{})
 	for _, secret := range []string{`"4111 1111 1111 1111"`, `4111111111111111.5`, `{"card":"4111"}`} {
 		key := secret
 		if _, err := idempotent.Do(t.Context(), first, key, func(context.Context) (json.RawMessage, error) { return json.RawMessage(secret), nil }); err != nil {

@@ -63,7 +63,7 @@ func TestAnyOneRequestMayGoWrong(t *testing.T) {
 							omitItems(db)
 						}
 						db.Inject(dynamotest.Fault{Request: index, Do: effect()})
-						guard := newTestGuard(t, store, idempotent.Config{})
+						guard := newKeylessGuard(t, store, idempotent.Config{})
 						runs := 0
 						call := func() (string, error) {
 							return idempotent.Do(within(t, time.Minute), guard, "k", func(context.Context) (string, error) {
@@ -98,7 +98,7 @@ func TestAnyOneRequestOfATakeOverOrAReleaseMayGoWrong(t *testing.T) {
 			t.Run(fmt.Sprintf("%s/request %d", name, index), func(t *testing.T) {
 				synctest.Test(t, func(t *testing.T) {
 					db, store := newDynamo(t)
-					guard := newTestGuard(t, store, idempotent.Config{})
+					guard := newKeylessGuard(t, store, idempotent.Config{})
 					die(t, guard, "k", time.Second)
 					time.Sleep(3 * time.Second) // virtual: the lease is over
 					db.ResetLog()
@@ -134,7 +134,7 @@ func TestALostAcquireIsGivenUp(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		db, store := newDynamo(t)
 		db.Inject(dynamotest.Fault{Operation: "PutItem", Times: dynamotest.Always, Do: dynamotest.LoseReply()})
-		guard := newTestGuard(t, store, idempotent.Config{})
+		guard := newKeylessGuard(t, store, idempotent.Config{})
 		run := func(context.Context) (string, error) { return "ran", nil }
 		_, err := idempotent.Do(within(t, time.Minute), guard, "k", run)
 		var failed *idempotent.StoreError
@@ -153,7 +153,7 @@ func TestAnAcquireThatOutlivesItsCallerIsGivenUp(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		db, store := newDynamo(t)
 		db.Inject(dynamotest.Fault{Operation: "PutItem", Times: dynamotest.Always, Do: dynamotest.DelayAfter(time.Hour)})
-		guard := newTestGuard(t, store, idempotent.Config{Lease: time.Hour, MinLease: time.Hour})
+		guard := newKeylessGuard(t, store, idempotent.Config{Lease: time.Hour, MinLease: time.Hour})
 		run := func(context.Context) (string, error) { return "ran", nil }
 		if _, err := idempotent.Do(within(t, 3*time.Second), guard, "k", run); !errors.Is(err, idempotent.ErrStore) {
 			t.Fatalf("got %v, want ErrStore", err)
@@ -175,7 +175,7 @@ func TestAResultThatCannotBeRecordedReachesItsCaller(t *testing.T) {
 				db, store := newDynamo(t)
 				db.Inject(dynamotest.Fault{Operation: "UpdateItem", Times: dynamotest.Always, Do: dynamotest.LoseRequest()})
 				var seen eventLog
-				guard := newTestGuard(t, store, idempotent.Config{OnStoreFault: policy, Observe: seen.observe})
+				guard := newKeylessGuard(t, store, idempotent.Config{OnStoreFault: policy, Observe: seen.observe})
 				runs := 0
 				call := func() (string, error) {
 					return idempotent.Do(within(t, 10*time.Second), guard, "k", func(context.Context) (string, error) {
@@ -214,7 +214,7 @@ func TestAFailedReleaseNeverHidesTheFunctionsError(t *testing.T) {
 		db, store := newDynamo(t)
 		db.Inject(dynamotest.Fault{Operation: "DeleteItem", Times: dynamotest.Always, Do: dynamotest.FailBefore()})
 		var seen eventLog
-		guard := newTestGuard(t, store, idempotent.Config{Observe: seen.observe})
+		guard := newKeylessGuard(t, store, idempotent.Config{Observe: seen.observe})
 		_, err := idempotent.Do(within(t, time.Minute), guard, "k", func(context.Context) (string, error) { return "", errTryAgain })
 		if err != errTryAgain {
 			t.Errorf("got %v, want the function's own error", err)
@@ -232,7 +232,7 @@ func TestALateDuplicateOfAnAcquireIsBoundedByItsLease(t *testing.T) {
 		db, store := newDynamo(t)
 		var held dynamotest.Held
 		db.Inject(dynamotest.Fault{Operation: "PutItem", Do: dynamotest.ApplyLater(&held)})
-		guard := newTestGuard(t, store, idempotent.Config{})
+		guard := newKeylessGuard(t, store, idempotent.Config{})
 		runs := 0
 		call := func() error {
 			_, err := idempotent.Do(within(t, 10*time.Second), guard, "k", func(context.Context) (string, error) {
@@ -265,7 +265,7 @@ func TestLateDuplicatesOfLaterWritesChangeNothing(t *testing.T) {
 				db, store := newDynamo(t)
 				var held dynamotest.Held
 				db.Inject(dynamotest.Fault{Operation: operation, Do: dynamotest.ApplyLater(&held)})
-				guard := newTestGuard(t, store, idempotent.Config{})
+				guard := newKeylessGuard(t, store, idempotent.Config{})
 				runs := 0
 				call := func() (string, error) {
 					return idempotent.Do(within(t, 10*time.Second), guard, "k", func(context.Context) (string, error) {
@@ -297,7 +297,7 @@ func TestAFrozenEnvironmentDoesNotStartAfterItsLease(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				store := &freezing{Memory: persistence.NewMemory()}
 				var seen eventLog
-				guard := newTestGuard(t, store, idempotent.Config{Lease: time.Minute, Observe: seen.observe})
+				guard := newKeylessGuard(t, store, idempotent.Config{Lease: time.Minute, Observe: seen.observe})
 				ctx := context.Background()
 				if deadline {
 					ctx = within(t, time.Minute)
@@ -334,7 +334,7 @@ func (f *freezing) Acquire(ctx context.Context, c persistence.Claim) (persistenc
 // configured to fail open: what it stands for is not known.
 func TestAnUnreadableRecordIsNeverRunOver(t *testing.T) {
 	store := &broken{persistence.NewMemory()}
-	guard := newTestGuard(t, store, idempotent.Config{OnStoreFault: idempotent.FailOpen})
+	guard := newKeylessGuard(t, store, idempotent.Config{OnStoreFault: idempotent.FailOpen})
 	_, err := idempotent.Do(t.Context(), guard, "k", func(context.Context) (string, error) {
 		t.Error("ran")
 		return "", nil

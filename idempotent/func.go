@@ -2,8 +2,8 @@ package idempotent
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
-	"fmt"
 	"reflect"
 
 	"github.com/ikkai-go/idempotency/idempotent/internal/result"
@@ -49,65 +49,38 @@ func Func[In, Out any](g *Guard, fn func(context.Context, In) (Out, error)) func
 	}
 }
 
-// Do runs fn guarded, under a key that the caller has made. The record is the
-// same that [Func] uses for a payload in which an expression selects the string
-// key, unless that expression is Verbatim. See [Func] for results and errors.
+// Do runs fn guarded, under a key that the caller has made: see [Guard.Identity]. See
+// [Func] for results and errors.
 func Do[Out any](ctx context.Context, g *Guard, key string, fn func(context.Context) (Out, error)) (Out, error) {
-	if g.config.Fingerprint != nil {
-		return *new(Out), &ConfigError{Field: "Fingerprint", Problem: "needs a payload, and Do has none; use DoAs"}
-	}
-	return DoAs(ctx, g, Identity{Key: key}, fn)
+	return DoAs(ctx, g, g.Identity(key, ""), fn)
 }
 
-// Identity is what a request is recognised by: what [Guard.Identify] has found, or
-// a key, and perhaps a fingerprint, found by other means than the guard's
-// expressions. Two identities of one guard are the same request if they are equal.
-type Identity struct {
-	// Key identifies the request. Required, unless the guard runs requests
-	// without a key unprotected.
-	Key string
-	// Fingerprint stands for what must not differ between the tries of the key;
-	// empty where nothing is to be compared.
-	Fingerprint string
-
-	guard    *Guard   // that has found it; nil where the caller has made it
-	selected identity // by the guard's expressions; Key and Fingerprint are empty then
-	err      error    // why there is none
-}
-
-// Identify returns what the guard's expressions recognise a JSON payload by. A
-// guard without a Key recognises it by the key otherwise: the id that an event
-// source gives its events. What is wrong with the payload, [DoAs] reports as
-// *KeyError, unless the guard runs such requests unprotected.
+// DoAs runs fn guarded, under an identity that the guard has found: a request whose key
+// is known with another fingerprint is refused with *MismatchError. See [Func] for results
+// and errors.
 //
-// It is for adapters, which have a payload inside of an event.
-func (g *Guard) Identify(payload []byte, otherwise string) Identity {
-	if g.config.Key != nil || g.config.Dialect != nil {
-		selected, err := g.identifyPayload(payload)
-		return Identity{guard: g, selected: selected, err: err}
-	}
-	fingerprint, err := g.fingerprint(payload)
-	return Identity{guard: g, Key: otherwise, Fingerprint: fingerprint, err: err}
-}
-
-// of returns what the store recognises the request by.
-func (id Identity) of(g *Guard) (identity, error) {
-	if id.guard != nil && id.guard != g {
-		return identity{}, fmt.Errorf("the identity was found by the guard of %q", id.guard.config.Operation)
-	}
-	if id.err != nil || id.selected != (identity{}) {
-		return id.selected, id.err
-	}
-	key, err := g.keyOf(id.Key)
-	return identity{key: key, fingerprint: id.Fingerprint}, err
-}
-
-// DoAs is [Do] with a fingerprint, or with what [Guard.Identify] has found: a
-// request whose key is known with another fingerprint is refused with
-// *MismatchError.
+// DoAs and [Do] panic for result types as [Func] does, and for a nil function.
 func DoAs[Out any](ctx context.Context, g *Guard, id Identity, fn func(context.Context) (Out, error)) (Out, error) {
 	result.MustKeep(reflect.TypeFor[Out]())
+	if fn == nil {
+		panic("idempotent: DoAs of a nil function")
+	}
 	return typed(ctx, g, func() (identity, error) { return id.of(g) }, fn)
+}
+
+// Do is [Do] for functions that return nothing but an error. A replay runs nothing, and
+// returns nil.
+func (g *Guard) Do(ctx context.Context, key string, fn func(context.Context) error) error {
+	return g.DoAs(ctx, g.Identity(key, ""), fn)
+}
+
+// DoAs is [DoAs] for functions that return nothing but an error.
+func (g *Guard) DoAs(ctx context.Context, id Identity, fn func(context.Context) error) error {
+	if fn == nil {
+		panic("idempotent: DoAs of a nil function")
+	}
+	_, err := DoAs(ctx, g, id, func(ctx context.Context) (json.RawMessage, error) { return nil, fn(ctx) })
+	return err
 }
 
 // typed makes a call of a function with a typed result.

@@ -20,6 +20,7 @@ import (
 type Guard struct {
 	store  persistence.Store
 	config Config
+	made   *Guard // by New, of which this may be a copy
 	// What else the store can do; nil where it can't.
 	reader       persistence.Reader
 	checkpointer persistence.Checkpointer
@@ -54,6 +55,7 @@ func New(store persistence.Store, config Config) (*Guard, error) {
 	}
 	config.Steps = slices.Clone(config.Steps)
 	g := &Guard{store: store, config: config}
+	g.made = g
 	g.reader, _ = storekit.Able[persistence.Reader](store)
 	g.checkpointer, _ = storekit.Able[persistence.Checkpointer](store)
 	g.sizer, _ = storekit.Able[storekit.Sizer](store)

@@ -87,7 +87,7 @@ func TestGuardsAreSwitchedOffByTheEnvironment(t *testing.T) {
 				t.Setenv(name, value)
 				memory := persistence.NewMemory()
 				var seen eventLog
-				guard := newTestGuard(t, memory, idempotent.Config{Observe: seen.observe})
+				guard := newKeylessGuard(t, memory, idempotent.Config{Observe: seen.observe})
 				ran := 0
 				for range 2 {
 					_, err := idempotent.Do(t.Context(), guard, "k", func(context.Context) (int, error) {

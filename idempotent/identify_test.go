@@ -47,7 +47,7 @@ func TestIdentifyFindsTheRecordOfFuncAndOfDo(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			id := guard.Identify([]byte(`{"id": "o-1", "amount": 5}`), "m-1")
+			id := guard.IdentifyOr([]byte(`{"id": "o-1", "amount": 5}`), "m-1")
 			if _, err := idempotent.DoAs(t.Context(), guard, id, func(context.Context) (string, error) { return "done", nil }); err != nil {
 				t.Fatal(err)
 			}
@@ -61,7 +61,7 @@ func TestIdentifyFindsTheRecordOfFuncAndOfDo(t *testing.T) {
 func TestIdentifyRefusesWhatGivesNoKey(t *testing.T) {
 	guard := newTestGuard(t, persistence.NewMemory(), idempotent.Config{Fingerprint: idempotency.MustJMESPath("amount")})
 	for _, payload := range []string{`{"amount": 1}`, `{"id": "o-1"}`, `not JSON`, ``} {
-		_, err := idempotent.DoAs(t.Context(), guard, guard.Identify([]byte(payload), "m-1"), func(context.Context) (string, error) {
+		_, err := idempotent.DoAs(t.Context(), guard, guard.Identify([]byte(payload)), func(context.Context) (string, error) {
 			t.Errorf("ran for %q", payload)
 			return "", nil
 		})
@@ -77,7 +77,7 @@ func TestIdentifyComparesTheFingerprintUnderTheEventsId(t *testing.T) {
 		t.Fatal(err)
 	}
 	run := func(payload string) error {
-		_, err := idempotent.DoAs(t.Context(), guard, guard.Identify([]byte(payload), "m-1"), func(context.Context) (string, error) { return "", nil })
+		_, err := idempotent.DoAs(t.Context(), guard, guard.IdentifyOr([]byte(payload), "m-1"), func(context.Context) (string, error) { return "", nil })
 		return err
 	}
 	if err := run(`{"amount": 1}`); err != nil {
@@ -91,22 +91,22 @@ func TestIdentifyComparesTheFingerprintUnderTheEventsId(t *testing.T) {
 // What one guard has found says nothing to another: the records are of other operations.
 func TestAnIdentityOfAnotherGuardIsRefused(t *testing.T) {
 	store := persistence.NewMemory()
-	found := newTestGuard(t, store, idempotent.Config{Operation: "payment"}).Identify([]byte(`{"id": "o-1"}`), "m-1")
+	found := newTestGuard(t, store, idempotent.Config{Operation: "payment"}).Identify([]byte(`{"id": "o-1"}`))
 	other := newTestGuard(t, store, idempotent.Config{Operation: "refund"})
 	_, err := idempotent.DoAs(t.Context(), other, found, func(context.Context) (string, error) {
 		t.Error("it ran")
 		return "", nil
 	})
-	if !errors.Is(err, idempotent.ErrKey) || len(store.Records()) > 0 {
+	if !errors.Is(err, idempotent.ErrConfig) || len(store.Records()) > 0 {
 		t.Errorf("got %v, and the records %v", err, store.Records())
 	}
 }
 
 // What an adapter does with the payload inside of an event.
-func ExampleGuard_Identify() {
+func ExampleGuard_IdentifyOr() {
 	guard := newGuard(idempotent.Config{Operation: "order", Key: idempotency.MustJMESPath("order_id")})
 	for _, id := range []string{"message-1", "message-2"} {
-		order := guard.Identify([]byte(`{"order_id": "o-1"}`), id)
+		order := guard.IdentifyOr([]byte(`{"order_id": "o-1"}`), id)
 		_, err := idempotent.DoAs(context.Background(), guard, order, func(context.Context) (string, error) {
 			fmt.Println("placing an order")
 			return "placed", nil

@@ -110,7 +110,7 @@ func TestEventsTellUntilWhenAnOutcomeIsKept(t *testing.T) {
 // Every run has an event when it begins, and one when it has ended.
 func TestEveryRunHasAStart(t *testing.T) {
 	var seen []idempotent.EventKind
-	guard := newTestGuard(t, persistence.NewMemory(), idempotent.Config{
+	guard := newKeylessGuard(t, persistence.NewMemory(), idempotent.Config{
 		Steps:   []string{"a"},
 		Observe: func(_ context.Context, e idempotent.Event) { seen = append(seen, e.Kind) },
 	})

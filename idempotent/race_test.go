@@ -52,7 +52,7 @@ func TestTwoHundredCallersOfOneKeyRunOnce(t *testing.T) {
 // With patience every one of them gets the one answer.
 func TestTwoHundredPatientCallersGetOneAnswer(t *testing.T) {
 	inVirtualTime(t, func(t *testing.T, store persistence.Store) {
-		guard := newTestGuard(t, store, idempotent.Config{Wait: time.Minute})
+		guard := newKeylessGuard(t, store, idempotent.Config{Wait: time.Minute})
 		var runs atomic.Int32
 		var callers sync.WaitGroup
 		for range 200 {
@@ -75,7 +75,7 @@ func TestFiftyGuardsShareAStore(t *testing.T) {
 	onEveryStore(t, func(t *testing.T, store persistence.Store) {
 		var callers sync.WaitGroup
 		for i := range 50 {
-			guard := newTestGuard(t, store, idempotent.Config{
+			guard := newKeylessGuard(t, store, idempotent.Config{
 				Operation: fmt.Sprint("operation-", i),
 				TTL:       time.Duration(i+1) * time.Hour,
 				Lease:     time.Duration(i+1) * time.Minute,

@@ -40,7 +40,7 @@ func TestARefusalAfterALostReplyLocksNobodyOut(t *testing.T) {
 					dynamotest.Fault{Operation: "PutItem", Do: first},
 					dynamotest.Fault{Operation: "PutItem", Nth: 2, Do: dynamotest.Fail("ExpiredTokenException", "expired", http.StatusBadRequest)},
 				)
-				guard := newTestGuard(t, store, idempotent.Config{})
+				guard := newKeylessGuard(t, store, idempotent.Config{})
 				run := func(context.Context) (string, error) { return "ran", nil }
 				if _, err := idempotent.Do(within(t, time.Minute), guard, "k", run); !errors.Is(err, idempotent.ErrStore) {
 					t.Fatalf("got %v, want ErrStore", err)
@@ -157,7 +157,7 @@ func TestAFailedReadLeavesTheDecisionToTheClaim(t *testing.T) {
 	for _, policy := range []idempotent.StoreFault{idempotent.FailClosed, idempotent.FailOpen} {
 		store := &hooked{Memory: persistence.NewMemory()}
 		store.readsFail.Store(true)
-		guard := newTestGuard(t, store, idempotent.Config{ReadFirst: true, OnStoreFault: policy})
+		guard := newKeylessGuard(t, store, idempotent.Config{ReadFirst: true, OnStoreFault: policy})
 		runs := 0
 		for range 2 {
 			got, err := idempotent.Do(t.Context(), guard, "k", func(context.Context) (int, error) { runs++; return runs, nil })
@@ -173,7 +173,7 @@ func TestAFailedReadLeavesTheDecisionToTheClaim(t *testing.T) {
 func TestAWaitingDuplicateNeverFailsOpen(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := &hooked{Memory: persistence.NewMemory()}
-		guard := newTestGuard(t, store, idempotent.Config{Wait: 10 * time.Second, OnStoreFault: idempotent.FailOpen})
+		guard := newKeylessGuard(t, store, idempotent.Config{Wait: 10 * time.Second, OnStoreFault: idempotent.FailOpen})
 		die(t, guard, "k", time.Minute)
 		time.AfterFunc(time.Second, func() { store.readsFail.Store(true); store.claimsFail.Store(true) })
 		_, err := idempotent.Do(within(t, time.Minute), guard, "k", func(context.Context) (string, error) {
@@ -216,7 +216,7 @@ func TestWhateverPanicsTheRecordIsSettled(t *testing.T) {
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				guard := newTestGuard(t, persistence.NewMemory(), test.config)
+				guard := newKeylessGuard(t, persistence.NewMemory(), test.config)
 				if test.prepare != nil {
 					test.prepare(t, guard)
 				}
@@ -246,7 +246,7 @@ func TestAHungStoreLeavesTimeToAct(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				db, store := newDynamo(t)
 				db.Inject(dynamotest.Fault{Times: dynamotest.Always, Do: dynamotest.DelayBefore(time.Hour)})
-				guard := newTestGuard(t, store, idempotent.Config{OnStoreFault: policy})
+				guard := newKeylessGuard(t, store, idempotent.Config{OnStoreFault: policy})
 				started := time.Now()
 				got, err := idempotent.Do(within(t, 3*time.Second), guard, "k", func(context.Context) (string, error) { return "ran", nil })
 				if took := time.Since(started); took >= 3*time.Second {
@@ -263,7 +263,7 @@ func TestAHungStoreLeavesTimeToAct(t *testing.T) {
 // A failure of any size is replayed as a failure.
 func TestAHugePermanentFailureIsReplayedAsOne(t *testing.T) {
 	_, store := newDynamo(t)
-	guard := newTestGuard(t, store, idempotent.Config{})
+	guard := newKeylessGuard(t, store, idempotent.Config{})
 	for range 2 {
 		_, err := idempotent.Do(t.Context(), guard, "k", func(context.Context) (string, error) {
 			return "", idempotent.Permanent(errors.New(strings.Repeat("回\xff", 200_000)))
@@ -288,8 +288,8 @@ func TestResultsWithPointerMarshalersAreReplayed(t *testing.T) {
 
 // A function that runs unprotected is not taken for part of the call around it.
 func TestAnUnprotectedCallHidesTheCallAroundIt(t *testing.T) {
-	outer := newTestGuard(t, persistence.NewMemory(), idempotent.Config{Operation: "outer"})
-	inner := newTestGuard(t, persistence.NewMemory(), idempotent.Config{Operation: "inner", OnMissingKey: idempotent.RunUnprotected})
+	outer := newKeylessGuard(t, persistence.NewMemory(), idempotent.Config{Operation: "outer"})
+	inner := newKeylessGuard(t, persistence.NewMemory(), idempotent.Config{Operation: "inner", OnMissingKey: idempotent.RunUnprotected})
 	_, err := idempotent.Do(t.Context(), outer, "k", func(ctx context.Context) (string, error) {
 		return idempotent.Do(ctx, inner, "", func(ctx context.Context) (string, error) {
 			if call, guarded := idempotent.CallFrom(ctx); guarded {
@@ -380,7 +380,7 @@ type sliced struct {
 func TestAFrozenEnvironmentDoesNotStartAfterItsDeadline(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := &freezing{Memory: persistence.NewMemory()}
-		guard := newTestGuard(t, store, idempotent.Config{MinLease: 5 * time.Hour})
+		guard := newKeylessGuard(t, store, idempotent.Config{MinLease: 5 * time.Hour})
 		_, err := idempotent.Do(wallDeadline{time.Now().Add(time.Minute)}, guard, "k", func(context.Context) (string, error) {
 			t.Error("ran")
 			return "", nil
@@ -403,7 +403,7 @@ func (wallDeadline) Value(any) any                 { return nil }
 // A hook that fails is reported like any other replay.
 func TestAFailingReplayHookIsReported(t *testing.T) {
 	var seen eventLog
-	guard := newTestGuard(t, persistence.NewMemory(), idempotent.Config{
+	guard := newKeylessGuard(t, persistence.NewMemory(), idempotent.Config{
 		Observe:  seen.observe,
 		OnReplay: func(context.Context, idempotent.Replay) ([]byte, error) { return nil, errTryAgain },
 	})
@@ -444,7 +444,7 @@ func TestAHungLookLeavesTimeForTheClaim(t *testing.T) {
 					db, store := newDynamo(t)
 					db.Inject(dynamotest.Fault{Operation: "GetItem", Times: dynamotest.Always, Do: dynamotest.DelayBefore(time.Hour)})
 					var seen eventLog
-					guard := newTestGuard(t, store, idempotent.Config{ReadFirst: true, OnStoreFault: policy, Observe: seen.observe})
+					guard := newKeylessGuard(t, store, idempotent.Config{ReadFirst: true, OnStoreFault: policy, Observe: seen.observe})
 					for range 2 {
 						got, err := idempotent.Do(within(t, timeout), guard, "k", func(context.Context) (string, error) { return "ran", nil })
 						if err != nil || got != "ran" {
@@ -463,7 +463,7 @@ func TestAHungLookLeavesTimeForTheClaim(t *testing.T) {
 // A duplicate that waits answers while somebody can still hear it.
 func TestWaitingLeavesTimeToAnswer(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		guard := newTestGuard(t, persistence.NewMemory(), idempotent.Config{Wait: time.Minute})
+		guard := newKeylessGuard(t, persistence.NewMemory(), idempotent.Config{Wait: time.Minute})
 		die(t, guard, "k", time.Hour)
 		started := time.Now()
 		_, err := idempotent.Do(within(t, 10*time.Second), guard, "k", func(context.Context) (string, error) { return "second", nil })

@@ -31,8 +31,8 @@ func TestALongRunKeepsItsRecord(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				db, store := newDynamo(t)
-				guard := newTestGuard(t, store, idempotent.Config{})
-				other := newTestGuard(t, newStoreOn(t, db), idempotent.Config{})
+				guard := newKeylessGuard(t, store, idempotent.Config{})
+				other := newKeylessGuard(t, newStoreOn(t, db), idempotent.Config{})
 				ctx := t.Context()
 				if test.deadline > 0 {
 					ctx = within(t, test.deadline)
@@ -69,12 +69,12 @@ func TestALongRunKeepsItsRecord(t *testing.T) {
 // Whoever dies locks its key for no longer than its lease, however far its deadline is.
 func TestADeadRunLocksItsKeyForALease(t *testing.T) {
 	inVirtualTime(t, func(t *testing.T, store persistence.Store) {
-		died := newTestGuard(t, dying{store}, idempotent.Config{})
+		died := newKeylessGuard(t, dying{store}, idempotent.Config{})
 		ctx := within(t, 15*time.Minute)
 		if _, err := idempotent.Do(ctx, died, "k", func(context.Context) (string, error) { return "", nil }); err == nil {
 			t.Fatal("it has not died")
 		}
-		guard := newTestGuard(t, store, idempotent.Config{})
+		guard := newKeylessGuard(t, store, idempotent.Config{})
 		run := func(context.Context) (string, error) { return "second", nil }
 		if time.Sleep(time.Minute); true {
 			if _, err := idempotent.Do(ctx, guard, "k", run); !errors.Is(err, idempotent.ErrInProgress) {
@@ -113,7 +113,7 @@ func TestTheContextEndsWithTheConfirmedLease(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				db, store := newDynamo(t)
 				var seen eventLog
-				guard := newTestGuard(t, store, idempotent.Config{Observe: seen.observe})
+				guard := newKeylessGuard(t, store, idempotent.Config{Observe: seen.observe})
 				started := time.Now()
 				_, err := idempotent.Do(within(t, 15*time.Minute), guard, "k", func(ctx context.Context) (string, error) {
 					db.Inject(dynamotest.Fault{Operation: "UpdateItem", Times: dynamotest.Always, Do: dynamotest.FailBefore()})
@@ -140,7 +140,7 @@ func TestTheContextEndsWithTheConfirmedLease(t *testing.T) {
 // it is recorded.
 func TestARefusedRenewalEndsTheRun(t *testing.T) {
 	inVirtualTime(t, func(t *testing.T, store persistence.Store) {
-		guard := newTestGuard(t, store, idempotent.Config{Steps: []string{"a"}})
+		guard := newKeylessGuard(t, store, idempotent.Config{Steps: []string{"a"}})
 		started := time.Now()
 		_, err := idempotent.Do(t.Context(), guard, "k", func(ctx context.Context) (string, error) {
 			call, _ := idempotent.CallFrom(ctx)
@@ -177,7 +177,7 @@ func usurp(t *testing.T, store persistence.Store, key string) {
 func TestACheckpointRenewsTheLease(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		db, store := newDynamo(t)
-		guard := newTestGuard(t, store, idempotent.Config{Steps: []string{"part/"}})
+		guard := newKeylessGuard(t, store, idempotent.Config{Steps: []string{"part/"}})
 		_, err := idempotent.Do(within(t, 15*time.Minute), guard, "k", func(ctx context.Context) (string, error) {
 			for _, name := range []string{"part/1", "part/2", "part/3", "part/4", "part/5", "part/6"} {
 				_, err := idempotent.Step(ctx, name, func(context.Context) (int, error) {
@@ -202,7 +202,7 @@ func TestACheckpointRenewsTheLease(t *testing.T) {
 func TestLeasesOfWholeRunsAreNotRenewed(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		db, store := newDynamo(t)
-		guard := newTestGuard(t, store, idempotent.Config{Renewal: idempotent.LeaseWholeRuns})
+		guard := newKeylessGuard(t, store, idempotent.Config{Renewal: idempotent.LeaseWholeRuns})
 		_, err := idempotent.Do(within(t, 15*time.Minute), guard, "k", func(context.Context) (string, error) {
 			time.Sleep(10 * time.Minute)
 			return "", nil

@@ -46,7 +46,7 @@ func TestReport01OneOfTenCallersTakesAStaleRecordOver(t *testing.T) {
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
 			inVirtualTime(t, func(t *testing.T, store persistence.Store) {
-				guard := newTestGuard(t, store, test.config)
+				guard := newKeylessGuard(t, store, test.config)
 				die(t, guard, "k", 3*time.Second)
 				time.Sleep(test.age) // virtual
 				var runs, inProgress atomic.Int32
@@ -81,7 +81,7 @@ func TestReport03ExpiryIsInWholeSecondsAndTheLeaseInWholeMilliseconds(t *testing
 	synctest.Test(t, func(t *testing.T) {
 		time.Sleep(250*time.Millisecond + 300*time.Microsecond) // virtual
 		memory := persistence.NewMemory()
-		guard := newTestGuard(t, memory, idempotent.Config{TTL: time.Hour})
+		guard := newKeylessGuard(t, memory, idempotent.Config{TTL: time.Hour})
 		now := time.Now()
 		_, _ = idempotent.Do(within(t, 30500*time.Millisecond), guard, "k", func(context.Context) (string, error) {
 			r := memory.Records()[0]
@@ -104,7 +104,7 @@ func ceil(t time.Time, unit time.Duration) time.Time {
 func TestReport04ARecordWithoutALeaseIsLockedUntilItExpires(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		memory := persistence.NewMemory()
-		guard := newTestGuard(t, memory, idempotent.Config{})
+		guard := newKeylessGuard(t, memory, idempotent.Config{})
 		key, _ := idempotency.Key("payment", "k")
 		memory.Put(persistence.Record{Key: key, Status: persistence.StatusProcessing, ExpiresAt: time.Now().Add(600 * time.Second)})
 		before := memory.Records()
@@ -265,9 +265,9 @@ func TestReport15EveryWayToMeetARecordComparesThePayload(t *testing.T) {
 
 func TestReport15TheCallersOwnFingerprintIsCompared(t *testing.T) {
 	onEveryStore(t, func(t *testing.T, store persistence.Store) {
-		guard := newTestGuard(t, store, idempotent.Config{})
+		guard := newKeylessGuard(t, store, idempotent.Config{})
 		pay := func(fingerprint string) (string, error) {
-			return idempotent.DoAs(t.Context(), guard, idempotent.Identity{Key: "1", Fingerprint: fingerprint}, func(context.Context) (string, error) {
+			return idempotent.DoAs(t.Context(), guard, guard.Identity("1", fingerprint), func(context.Context) (string, error) {
 				return "paid " + fingerprint, nil
 			})
 		}
@@ -525,7 +525,7 @@ func TestReport37TypedResultsAreReplayed(t *testing.T) {
 
 func replaysAs[Out any](t *testing.T, name string, out Out) {
 	t.Run(name, func(t *testing.T) {
-		guard := newTestGuard(t, persistence.NewMemory(), idempotent.Config{})
+		guard := newKeylessGuard(t, persistence.NewMemory(), idempotent.Config{})
 		runs := 0
 		for range 2 {
 			got, err := idempotent.Do(t.Context(), guard, "k", func(context.Context) (Out, error) { runs++; return out, nil })
@@ -578,7 +578,7 @@ func TestReport39ReadersAndBytesAreReplayedAsTheBareHandlerGivesThem(t *testing.
 		mustPanic(t, "no Lambda handler", func() { guard.Handler(nil) })
 	})
 	t.Run("a reader hidden in a typed result is not stored as nothing", func(t *testing.T) {
-		guard := newTestGuard(t, persistence.NewMemory(), idempotent.Config{})
+		guard := newKeylessGuard(t, persistence.NewMemory(), idempotent.Config{})
 		read := func(context.Context) (any, error) { return strings.NewReader("hello"), nil }
 		if _, err := idempotent.Do(t.Context(), guard, "k", read); err != nil {
 			t.Error(err)
@@ -658,7 +658,7 @@ func TestReport41APanicAfterTheEffectDoesNotRunItAgain(t *testing.T) {
 	runs := 0
 	count := func() (panicking, error) { runs++; return panicking{}, nil }
 	handler := newTestGuard(t, persistence.NewMemory(), idempotent.Config{}).Handler(count)
-	guard := newTestGuard(t, persistence.NewMemory(), idempotent.Config{})
+	guard := newKeylessGuard(t, persistence.NewMemory(), idempotent.Config{})
 	for name, call := range map[string]func() error{
 		"Handler": func() error { _, err := handler.Invoke(t.Context(), []byte(`{"id":"1"}`)); return err },
 		"Do": func() error {
@@ -705,7 +705,7 @@ func TestReport42OddDeadlines(t *testing.T) {
 					defer cancel()
 				}
 				memory := persistence.NewMemory()
-				guard := newTestGuard(t, memory, idempotent.Config{Renewal: idempotent.LeaseWholeRuns})
+				guard := newKeylessGuard(t, memory, idempotent.Config{Renewal: idempotent.LeaseWholeRuns})
 				ran := false
 				_, err := idempotent.Do(ctx, guard, "k", func(ctx context.Context) (string, error) {
 					ran = true
@@ -742,7 +742,7 @@ func TestReport44WithTheStoreDownNothingRunsUnlessConfigured(t *testing.T) {
 				outage.strike(db)
 				runs := 0
 				count := func(context.Context) (int, error) { runs++; return runs, nil }
-				closed := newTestGuard(t, store, idempotent.Config{})
+				closed := newKeylessGuard(t, store, idempotent.Config{})
 				_, err := idempotent.Do(within(t, time.Minute), closed, "k", count)
 				var failed *idempotent.StoreError
 				if !errors.As(err, &failed) || failed.Executed || failed.Retryable != outage.retryable || runs != 0 {
@@ -750,7 +750,7 @@ func TestReport44WithTheStoreDownNothingRunsUnlessConfigured(t *testing.T) {
 				}
 				db.ResetLog()
 				var seen eventLog
-				open := newTestGuard(t, store, idempotent.Config{
+				open := newKeylessGuard(t, store, idempotent.Config{
 					Operation: "open", OnStoreFault: idempotent.FailOpen, Observe: seen.observe,
 				})
 				for want := 1; want <= 2; want++ {

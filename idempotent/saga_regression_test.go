@@ -18,7 +18,7 @@ func TestWithoutARecordWritesThatMayHaveArrivedAreNotSentAgain(t *testing.T) {
 	for _, again := range []string{"undo", "call again"} {
 		t.Run(again, func(t *testing.T) {
 			s := newShop(t, 10)
-			g := newTestGuard(t, s.store, idempotent.Config{Steps: []string{"take"}, OnMissingKey: idempotent.RunUnprotected, StoreTimeout: 300 * time.Millisecond})
+			g := newKeylessGuard(t, s.store, idempotent.Config{Steps: []string{"take"}, OnMissingKey: idempotent.RunUnprotected, StoreTimeout: 300 * time.Millisecond})
 			undone := 0
 			_, err := idempotent.Do(t.Context(), g, "", func(ctx context.Context) (string, error) {
 				step := func() error {
@@ -45,7 +45,7 @@ func TestWithoutARecordWritesThatMayHaveArrivedAreNotSentAgain(t *testing.T) {
 
 // A step that is known not to have happened, and runs again, may have happened.
 func TestADeclinedStepThatRunsAgainIsUnknownAgain(t *testing.T) {
-	g := newTestGuard(t, persistence.NewMemory(), idempotent.Config{Steps: []string{"charge"}})
+	g := newKeylessGuard(t, persistence.NewMemory(), idempotent.Config{Steps: []string{"charge"}})
 	charged, refunded, n := 0, 0, 0
 	_, err := idempotent.Do(t.Context(), g, "k", func(ctx context.Context) (string, error) {
 		step := func() error {
@@ -74,7 +74,7 @@ func TestADeclinedStepThatRunsAgainIsUnknownAgain(t *testing.T) {
 // says so.
 func TestWhatIsDeclinedWhileDecidingIsRecorded(t *testing.T) {
 	s := newShop(t, 0) // out of stock
-	g := newTestGuard(t, s.store, idempotent.Config{Steps: []string{"a", "take"}, StoreTimeout: 300 * time.Millisecond})
+	g := newKeylessGuard(t, s.store, idempotent.Config{Steps: []string{"a", "take"}, StoreTimeout: 300 * time.Millisecond})
 	fail := true
 	call := func() error {
 		_, err := idempotent.Do(t.Context(), g, "k", func(ctx context.Context) (string, error) {
@@ -121,7 +121,7 @@ func (c *cancelOnStart) Checkpoint(ctx context.Context, l persistence.Lease, ste
 
 func TestAStepThatNeverRanDoesNotBlockUndoing(t *testing.T) {
 	store := &cancelOnStart{Memory: persistence.NewMemory()}
-	g := newTestGuard(t, store, idempotent.Config{Steps: []string{"charge"}})
+	g := newKeylessGuard(t, store, idempotent.Config{Steps: []string{"charge"}})
 	ran := 0
 	for range 2 {
 		_, err := idempotent.Do(t.Context(), g, "k", func(ctx context.Context) (string, error) {
@@ -160,7 +160,7 @@ func TestASagaThatOutlivesItsCallUndoesNothing(t *testing.T) {
 		case <-time.After(time.Second):
 		}
 	}}
-	g := newTestGuard(t, store, idempotent.Config{Steps: []string{"a"}})
+	g := newKeylessGuard(t, store, idempotent.Config{Steps: []string{"a"}})
 	stepped := make(chan struct{})
 	compensated := 0
 	_, err := idempotent.Do(t.Context(), g, "k", func(ctx context.Context) (string, error) {
@@ -186,7 +186,7 @@ func TestASagaThatOutlivesItsCallUndoesNothing(t *testing.T) {
 // The decision lists what was declined; room is kept for that, too.
 func TestManyDeclinedStepsInAFullRecord(t *testing.T) {
 	_, store := newDynamo(t)
-	g := newTestGuard(t, store, idempotent.Config{Steps: []string{"x/", "f/"}})
+	g := newKeylessGuard(t, store, idempotent.Config{Steps: []string{"x/", "f/"}})
 	call := func() error {
 		_, err := idempotent.Do(t.Context(), g, "k", func(ctx context.Context) (string, error) {
 			for i := range 60 {
@@ -233,7 +233,7 @@ func (f *flaky) Checkpoint(ctx context.Context, l persistence.Lease, step string
 // is given up to others.
 func TestAPendingStepIsRecordedBeforeRelease(t *testing.T) {
 	store := &flaky{persistence.NewMemory(), 1}
-	g := newTestGuard(t, store, idempotent.Config{Steps: []string{"charge"}})
+	g := newKeylessGuard(t, store, idempotent.Config{Steps: []string{"charge"}})
 	charged := 0
 	for range 2 {
 		_, err := idempotent.Do(t.Context(), g, "k", func(ctx context.Context) (string, error) {
@@ -250,7 +250,7 @@ func TestAPendingStepIsRecordedBeforeRelease(t *testing.T) {
 func TestAResultThatCameToNothing(t *testing.T) {
 	for name, short := range modes {
 		s := newShop(t, 10)
-		g := newTestGuard(t, s.store, idempotent.Config{StoreTimeout: 300 * time.Millisecond, OnlyEnlists: short})
+		g := newKeylessGuard(t, s.store, idempotent.Config{StoreTimeout: 300 * time.Millisecond, OnlyEnlists: short})
 		s.db.Inject(dynamotest.Fault{Operation: "TransactWriteItems", Times: dynamotest.Always, Do: dynamotest.Cancel("None", "TransactionConflict")})
 		got, err := idempotent.Do(t.Context(), g, "k", func(ctx context.Context) (string, error) { return "paid", take(ctx, 1, errOutOfStock) })
 		f, _ := errors.AsType[*idempotent.StoreError](err)

@@ -54,7 +54,7 @@ var errSoldOut = errors.New("sold out")
 
 func newTrip(t *testing.T, store persistence.Store) (*trip, *eventLog, func() (string, error)) {
 	events := new(eventLog)
-	guard := newTestGuard(t, store, idempotent.Config{Operation: "trip", Steps: bookings, Observe: events.observe})
+	guard := newKeylessGuard(t, store, idempotent.Config{Operation: "trip", Steps: bookings, Observe: events.observe})
 	tr := &trip{fails: make(map[string]error)}
 	return tr, events, func() (string, error) {
 		return idempotent.Do(t.Context(), guard, "trip-1", tr.book)
@@ -208,7 +208,7 @@ func TestAStepThatIsNotReachedCannotBeUndone(t *testing.T) {
 
 func TestAPanicInACompensationIsResumed(t *testing.T) {
 	onEveryStore(t, func(t *testing.T, store persistence.Store) {
-		guard := newTestGuard(t, store, idempotent.Config{Steps: []string{"a"}})
+		guard := newKeylessGuard(t, store, idempotent.Config{Steps: []string{"a"}})
 		var did diary
 		panics := true
 		call := func() (err error) {
@@ -285,7 +285,7 @@ func TestAStepThatMustRunAtMostOnceIsReconciled(t *testing.T) {
 			"nobody can find out": {&bank{blind: true}, "", idempotent.ErrOutcomeUnknown, nil},
 		} {
 			t.Run(name, func(t *testing.T) {
-				guard := newTestGuard(t, store, idempotent.Config{Operation: strings.ReplaceAll(name, " ", "-"), Steps: []string{"pay"}})
+				guard := newKeylessGuard(t, store, idempotent.Config{Operation: strings.ReplaceAll(name, " ", "-"), Steps: []string{"pay"}})
 				first := bank{interrupted: true, blind: test.later.blind}
 				if _, err := idempotent.Do(t.Context(), guard, "k", first.pay); !errors.Is(err, errBroken) {
 					t.Fatal(err)
@@ -304,7 +304,7 @@ func TestAStepThatMustRunAtMostOnceIsReconciled(t *testing.T) {
 // Meanwhile the next owner may have found out the same, and have run the step.
 func TestAnAnswerThatOutlastsTheLeaseStartsNothing(t *testing.T) {
 	inVirtualTime(t, func(t *testing.T, store persistence.Store) {
-		guard := newTestGuard(t, store, idempotent.Config{Steps: []string{"pay"}, Renewal: idempotent.LeaseWholeRuns, Lease: 30 * time.Second})
+		guard := newKeylessGuard(t, store, idempotent.Config{Steps: []string{"pay"}, Renewal: idempotent.LeaseWholeRuns, Lease: 30 * time.Second})
 		first := bank{interrupted: true}
 		if _, err := idempotent.Do(t.Context(), guard, "k", first.pay); !errors.Is(err, errBroken) {
 			t.Fatal(err)

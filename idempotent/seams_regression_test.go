@@ -81,7 +81,7 @@ func TestUndoingOutlastsALease(t *testing.T) {
 	for name, saga := range map[string]bool{"a saga": true, "the call": false} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				guard := newTestGuard(t, persistence.NewMemory(), idempotent.Config{Steps: []string{"charge"}})
+				guard := newKeylessGuard(t, persistence.NewMemory(), idempotent.Config{Steps: []string{"charge"}})
 				run := func(ctx context.Context) (int, error) {
 					spec := idempotent.StepSpec[int]{Name: "charge", Compensate: func(ctx context.Context, _ int) error { return pause(ctx, 5*time.Minute) }}
 					if _, err := idempotent.StepAs(ctx, spec, one); err != nil {
@@ -114,7 +114,7 @@ func TestShortLeasesAreRenewedInTime(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				guard := newTestGuard(t, persistence.NewMemory(), config)
+				guard := newKeylessGuard(t, persistence.NewMemory(), config)
 				if _, err := idempotent.Do(within(t, time.Minute), guard, "k", func(ctx context.Context) (int, error) { return 1, pause(ctx, 40*time.Second) }); err != nil {
 					t.Error(err)
 				}
@@ -133,7 +133,7 @@ func TestARenewalThatHangsIsSentAgain(t *testing.T) {
 			}
 			return store.Front.Renew(ctx, l)
 		}
-		guard := newTestGuard(t, store, idempotent.Config{})
+		guard := newKeylessGuard(t, store, idempotent.Config{})
 		if _, err := idempotent.Do(within(t, 15*time.Minute), guard, "k", func(ctx context.Context) (int, error) { return 1, pause(ctx, 5*time.Minute) }); err != nil {
 			t.Error(err)
 		}
@@ -146,7 +146,7 @@ func TestTheContextEndsBeforeTheLeaseByAnyClock(t *testing.T) {
 	for lease := 2 * time.Second; lease <= 6*time.Second; lease += 500 * time.Millisecond {
 		synctest.Test(t, func(t *testing.T) {
 			memory := persistence.NewMemory()
-			guard := newTestGuard(t, memory, idempotent.Config{Lease: lease})
+			guard := newKeylessGuard(t, memory, idempotent.Config{Lease: lease})
 			_, _ = idempotent.Do(within(t, 4500*time.Millisecond), guard, "k", func(ctx context.Context) (int, error) {
 				<-ctx.Done()
 				if until := memory.Records()[0].LeaseUntil; time.Now().After(until.Add(-time.Second)) {
@@ -170,7 +170,7 @@ func TestSettlingHasTimeWheneverTheFunctionEnds(t *testing.T) {
 				}
 				return store.Front.Complete(ctx, l, o)
 			}
-			guard := newTestGuard(t, store, idempotent.Config{})
+			guard := newKeylessGuard(t, store, idempotent.Config{})
 			if _, err := idempotent.Do(within(t, 10*time.Second), guard, "k", func(context.Context) (int, error) {
 				time.Sleep(end)
 				return 1, nil
@@ -185,7 +185,7 @@ func TestSettlingHasTimeWheneverTheFunctionEnds(t *testing.T) {
 // before, which its own claim has taken over, stay to be undone.
 func TestAnUnprotectedRunLeavesAnEarlierAttemptsSteps(t *testing.T) {
 	store := &odd{Front: storekit.NewFront(persistence.NewMemory())}
-	guard := newTestGuard(t, store, idempotent.Config{Steps: []string{"reserve"}, OnStoreFault: idempotent.FailOpen})
+	guard := newKeylessGuard(t, store, idempotent.Config{Steps: []string{"reserve"}, OnStoreFault: idempotent.FailOpen})
 	undone, soldOut := 0, false
 	run := func() error {
 		_, err := idempotent.Do(within(t, time.Minute), guard, "k", func(ctx context.Context) (int, error) {
@@ -223,7 +223,7 @@ func TestAnUnprotectedRunIsSettledWhateverItsResult(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			store := &odd{Front: storekit.NewFront(persistence.NewMemory())}
-			guard := newTestGuard(t, store, idempotent.Config{OnStoreFault: idempotent.FailOpen})
+			guard := newKeylessGuard(t, store, idempotent.Config{OnStoreFault: idempotent.FailOpen})
 			store.acquire = store.appliedUnheard
 			store.complete = func(ctx context.Context, l persistence.Lease, o persistence.Outcome) error {
 				if test.tooLarge && !o.ResultOmitted {
@@ -282,7 +282,7 @@ func TestAStepThatCannotHaveHappenedMayRunAgain(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			s := newShop(t, 5)
 			store := &odd{Front: storekit.NewFront(s.store)}
-			guard := newTestGuard(t, store, idempotent.Config{Steps: []string{"take"}})
+			guard := newKeylessGuard(t, store, idempotent.Config{Steps: []string{"take"}})
 			call := func() error {
 				_, err := idempotent.Do(within(t, time.Minute), guard, "k", func(ctx context.Context) (int, error) {
 					return idempotent.StepAs(ctx, idempotent.StepSpec[int]{Name: "take", AtMostOnce: true}, func(ctx context.Context) (int, error) {
@@ -308,7 +308,7 @@ func TestAStepThatCannotHaveHappenedMayRunAgain(t *testing.T) {
 // A request is stuck where no arrival gets further, and only there.
 func TestStuckIsWhatNoArrivalGetsPast(t *testing.T) {
 	t.Run("a step that the function does without", func(t *testing.T) {
-		guard := newTestGuard(t, persistence.NewMemory(), idempotent.Config{Steps: []string{"reserve", "mail", "charge"}})
+		guard := newKeylessGuard(t, persistence.NewMemory(), idempotent.Config{Steps: []string{"reserve", "mail", "charge"}})
 		for try := range 3 {
 			_, err := idempotent.Do(t.Context(), guard, "k", func(ctx context.Context) (int, error) {
 				if _, err := idempotent.Step(ctx, "reserve", one); err != nil {
@@ -329,7 +329,7 @@ func TestStuckIsWhatNoArrivalGetsPast(t *testing.T) {
 	})
 	t.Run("a step that the code can't have", func(t *testing.T) {
 		var seen eventLog
-		guard := newTestGuard(t, persistence.NewMemory(), idempotent.Config{Steps: []string{"reserve"}, Observe: seen.observe})
+		guard := newKeylessGuard(t, persistence.NewMemory(), idempotent.Config{Steps: []string{"reserve"}, Observe: seen.observe})
 		for range 2 {
 			_, err := idempotent.Do(t.Context(), guard, "k", func(ctx context.Context) (int, error) {
 				if _, err := idempotent.Step(ctx, "reserve", one); err != nil {
@@ -350,7 +350,7 @@ func TestNothingGoesOnUndoingWithoutARecord(t *testing.T) {
 	store.acquire = func(context.Context, persistence.Claim) (persistence.Record, error) {
 		return persistence.Record{}, errDown
 	}
-	guard := newTestGuard(t, store, idempotent.Config{Steps: []string{"charge"}, OnStoreFault: idempotent.FailOpen})
+	guard := newKeylessGuard(t, store, idempotent.Config{Steps: []string{"charge"}, OnStoreFault: idempotent.FailOpen})
 	_, err := idempotent.Do(t.Context(), guard, "k", func(ctx context.Context) (int, error) {
 		spec := idempotent.StepSpec[int]{Name: "charge", Compensate: func(context.Context, int) error { return errBroken }}
 		if _, err := idempotent.StepAs(ctx, spec, one); err != nil {
@@ -371,7 +371,7 @@ func TestARunWithoutARecordIsNotStartedTooLate(t *testing.T) {
 			<-ctx.Done()
 			return persistence.Record{}, errDown
 		}
-		guard := newTestGuard(t, store, idempotent.Config{OnStoreFault: idempotent.FailOpen})
+		guard := newKeylessGuard(t, store, idempotent.Config{OnStoreFault: idempotent.FailOpen})
 		ctx := idempotent.StartBy(within(t, time.Minute), time.Now().Add(time.Second))
 		_, err := idempotent.Do(ctx, guard, "k", func(context.Context) (int, error) { t.Error("started"); return 0, nil })
 		if !errors.Is(err, idempotent.ErrNotStarted) {

@@ -60,7 +60,7 @@ func TestTheWritesOfAnUndoneSagaAreDropped(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := newShop(t, 10)
-			g := newTestGuard(t, s.store, idempotent.Config{Steps: []string{"charge"}})
+			g := newKeylessGuard(t, s.store, idempotent.Config{Steps: []string{"charge"}})
 			_, _ = idempotent.Do(t.Context(), g, "k", func(ctx context.Context) (string, error) {
 				spec := idempotent.StepSpec[string]{Name: "charge", Compensate: func(context.Context, string) error { return nil }}
 				if _, err := idempotent.StepAs(ctx, spec, func(context.Context) (string, error) { return "ch", nil }); err != nil {
@@ -80,7 +80,7 @@ func TestBytesInFlightAreBooked(t *testing.T) {
 	for range 20 {
 		synctest.Test(t, func(t *testing.T) {
 			_, store := newDynamo(t)
-			g := newTestGuard(t, store, idempotent.Config{Steps: []string{"a", "b"}})
+			g := newKeylessGuard(t, store, idempotent.Config{Steps: []string{"a", "b"}})
 			undone := 0
 			_, err := idempotent.Do(t.Context(), g, "k", func(ctx context.Context) (string, error) {
 				done := make(chan error)
@@ -114,13 +114,13 @@ func TestARefusedAtMostOnceStepMayRunAgain(t *testing.T) {
 		})
 	}
 	for range 3 {
-		_, err := idempotent.Do(t.Context(), newTestGuard(t, newStoreOn(t, s.db), config), "k", run)
+		_, err := idempotent.Do(t.Context(), newKeylessGuard(t, newStoreOn(t, s.db), config), "k", run)
 		if v := idempotent.VerdictOf(err); !errors.Is(err, errOutOfStock) || v.Code != idempotent.CodePartialSuccess || !v.Retry {
 			t.Fatalf("%+v: %v", v, err)
 		}
 	}
 	s.stock(5)
-	got, err := idempotent.Do(t.Context(), newTestGuard(t, newStoreOn(t, s.db), config), "k", run)
+	got, err := idempotent.Do(t.Context(), newKeylessGuard(t, newStoreOn(t, s.db), config), "k", run)
 	if err != nil || got != "taken" || s.left() != 4 {
 		t.Errorf("got %q, %v, %d left", got, err, s.left())
 	}
@@ -137,7 +137,7 @@ func TestADeclinedStepThatWasStartedAgainIsUnknown(t *testing.T) {
 		}
 	}
 	call := func(fn func(context.Context) (string, error)) error {
-		_, err := idempotent.Do(t.Context(), newTestGuard(t, newStoreOn(t, s.db), config), "k", step(fn))
+		_, err := idempotent.Do(t.Context(), newKeylessGuard(t, newStoreOn(t, s.db), config), "k", step(fn))
 		return err
 	}
 	if err := call(func(ctx context.Context) (string, error) { return "", take(ctx, 1, errOutOfStock) }); !errors.Is(err, errOutOfStock) {
@@ -181,7 +181,7 @@ func TestTheRecordIsTheAnswerWhereItSaysOtherwise(t *testing.T) {
 		return store.Complete(ctx, l, persistence.Outcome{Status: persistence.StatusCompleted, Result: []byte(`"sold"`), ExpiresAt: now.Truncate(time.Second)})
 	}
 	var seen eventLog
-	g := newTestGuard(t, store, idempotent.Config{Observe: seen.observe})
+	g := newKeylessGuard(t, store, idempotent.Config{Observe: seen.observe})
 	got, err := idempotent.Do(t.Context(), g, "k", func(context.Context) (string, error) { return "", errOutOfStock })
 	if err != nil || got != "sold" {
 		t.Errorf("got %q, %v; the record says COMPLETED", got, err)
@@ -193,7 +193,7 @@ func TestTheRecordIsTheAnswerWhereItSaysOtherwise(t *testing.T) {
 
 func TestAStepReturnsWhatTheRecordHasOfIt(t *testing.T) {
 	store := &settledOtherwise{Memory: persistence.NewMemory(), first: func(context.Context, persistence.Lease) error { return nil }}
-	g := newTestGuard(t, store, idempotent.Config{Steps: []string{"reserve"}})
+	g := newKeylessGuard(t, store, idempotent.Config{Steps: []string{"reserve"}})
 	got, err := idempotent.Do(t.Context(), g, "k", func(ctx context.Context) (string, error) {
 		return idempotent.Step(ctx, "reserve", func(context.Context) (string, error) { return "reservation-2", nil })
 	})
@@ -207,7 +207,7 @@ func TestNoResultOfWritesThatWereNotApplied(t *testing.T) {
 	for name, writes := range map[string]bool{"with writes": true, "without": false} {
 		t.Run(name, func(t *testing.T) {
 			s := newShop(t, 10)
-			g := newTestGuard(t, s.store, idempotent.Config{})
+			g := newKeylessGuard(t, s.store, idempotent.Config{})
 			got, err := idempotent.Do(t.Context(), g, "k", func(ctx context.Context) (string, error) {
 				call, _ := idempotent.CallFrom(ctx)
 				usurp(t, s.store, call.Key)
@@ -230,7 +230,7 @@ func TestNoResultOfWritesThatWereNotApplied(t *testing.T) {
 // A saga that is undone without a record has an end.
 func TestUndoingWithoutARecordIsBounded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		g := newTestGuard(t, &struct {
+		g := newKeylessGuard(t, &struct {
 			unreachable
 			persistence.Checkpointer
 		}{Checkpointer: persistence.NewMemory()}, idempotent.Config{Steps: []string{"a"}, OnStoreFault: idempotent.FailOpen})
@@ -291,7 +291,7 @@ func TestAStepThatArrivesLateIsUndone(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			s := newShop(t, 10)
 			store := &latecomer{Store: s.store}
-			g := newTestGuard(t, store, idempotent.Config{Steps: []string{"take"}})
+			g := newKeylessGuard(t, store, idempotent.Config{Steps: []string{"take"}})
 			_, err := idempotent.Do(t.Context(), g, "k", func(ctx context.Context) (string, error) {
 				spec := idempotent.StepSpec[string]{Name: "take", Compensate: func(ctx context.Context, _ string) error { return take(ctx, -3, errBroken) }}
 				for range 2 {

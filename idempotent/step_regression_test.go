@@ -43,9 +43,9 @@ func TestTokensOfUnprotectedRequestsDiffer(t *testing.T) {
 		return token
 	}
 	t.Run("FailOpen", func(t *testing.T) {
-		g := newTestGuard(t, &downStore{persistence.NewMemory()}, idempotent.Config{Steps: []string{"charge"}, OnStoreFault: idempotent.FailOpen})
-		other := newTestGuard(t, &downStore{persistence.NewMemory()}, idempotent.Config{Operation: "refund", Steps: []string{"charge"}, OnStoreFault: idempotent.FailOpen})
-		up := newTestGuard(t, persistence.NewMemory(), idempotent.Config{Steps: []string{"charge"}})
+		g := newKeylessGuard(t, &downStore{persistence.NewMemory()}, idempotent.Config{Steps: []string{"charge"}, OnStoreFault: idempotent.FailOpen})
+		other := newKeylessGuard(t, &downStore{persistence.NewMemory()}, idempotent.Config{Operation: "refund", Steps: []string{"charge"}, OnStoreFault: idempotent.FailOpen})
+		up := newKeylessGuard(t, persistence.NewMemory(), idempotent.Config{Steps: []string{"charge"}})
 		ann, bob := tokenOf(g, "ann"), tokenOf(g, "bob")
 		if ann == bob {
 			t.Errorf("two customers have the token %q", ann)
@@ -58,7 +58,7 @@ func TestTokensOfUnprotectedRequestsDiffer(t *testing.T) {
 		}
 	})
 	t.Run("missing key", func(t *testing.T) {
-		g := newTestGuard(t, persistence.NewMemory(), idempotent.Config{Steps: []string{"charge"}, OnMissingKey: idempotent.RunUnprotected})
+		g := newKeylessGuard(t, persistence.NewMemory(), idempotent.Config{Steps: []string{"charge"}, OnMissingKey: idempotent.RunUnprotected})
 		if a, b := tokenOf(g, ""), tokenOf(g, ""); a == b {
 			t.Errorf("two requests have the token %q", a)
 		}
@@ -69,7 +69,7 @@ func TestANameOfAFamilyThatTheRecordCannotHold(t *testing.T) {
 	for _, name := range []string{"mail/arn:aws:s3:::b", "mail/1:started", "mail/" + strings.Repeat("x", 300), "mail/\xff", "mail/\n"} {
 		t.Run(fmt.Sprintf("%.12q", name), func(t *testing.T) {
 			onEveryStore(t, func(t *testing.T, store persistence.Store) {
-				g := newTestGuard(t, store, idempotent.Config{Steps: []string{"mail/"}})
+				g := newKeylessGuard(t, store, idempotent.Config{Steps: []string{"mail/"}})
 				call := func() error {
 					_, err := idempotent.Do(t.Context(), g, "k", func(ctx context.Context) (string, error) {
 						if _, err := idempotent.Step(ctx, name, func(context.Context) (string, error) { return "sent", nil }); err != nil {
@@ -94,7 +94,7 @@ func TestANameOfAFamilyThatTheRecordCannotHold(t *testing.T) {
 // A name that is the mark of another step: the other step is never undone.
 func TestANameThatMarksAnotherStepAsUndone(t *testing.T) {
 	store := persistence.NewMemory()
-	g := newTestGuard(t, store, idempotent.Config{Steps: []string{"pay/", "next"}})
+	g := newKeylessGuard(t, store, idempotent.Config{Steps: []string{"pay/", "next"}})
 	undone := 0
 	call := func(failure error) error {
 		_, err := idempotent.Do(t.Context(), g, "k", func(ctx context.Context) (string, error) {
@@ -117,7 +117,7 @@ func TestANameThatMarksAnotherStepAsUndone(t *testing.T) {
 
 func TestTwoSagasAtOnceUndoOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		g := newTestGuard(t, persistence.NewMemory(), idempotent.Config{Steps: []string{"a", "b"}})
+		g := newKeylessGuard(t, persistence.NewMemory(), idempotent.Config{Steps: []string{"a", "b"}})
 		var mu sync.Mutex
 		undone := map[string]int{}
 		_, err := idempotent.Do(t.Context(), g, "k", func(ctx context.Context) (string, error) {
@@ -155,7 +155,7 @@ func TestTwoSagasAtOnceUndoOnce(t *testing.T) {
 // does not know it any more.
 func TestADeclinedAtMostOnceStepDoesNotBlockUndoing(t *testing.T) {
 	onEveryStore(t, func(t *testing.T, store persistence.Store) {
-		g := newTestGuard(t, store, idempotent.Config{Steps: []string{"reserve", "charge"}})
+		g := newKeylessGuard(t, store, idempotent.Config{Steps: []string{"reserve", "charge"}})
 		var did diary
 		down := true
 		call := func() error {
@@ -193,7 +193,7 @@ func TestADeclinedAtMostOnceStepDoesNotBlockUndoing(t *testing.T) {
 // same: the call is completed and nothing is ever undone.
 func TestASwallowedCompensationErrorDoesNotComplete(t *testing.T) {
 	db, store := newDynamo(t)
-	g := newTestGuard(t, store, idempotent.Config{Steps: []string{"reserve"}, StoreTimeout: 200 * time.Millisecond})
+	g := newKeylessGuard(t, store, idempotent.Config{Steps: []string{"reserve"}, StoreTimeout: 200 * time.Millisecond})
 	undone := 0
 	call := func(drop dynamotest.Effect) (string, error) {
 		return idempotent.Do(t.Context(), g, "k", func(ctx context.Context) (string, error) {
@@ -222,7 +222,7 @@ func TestASwallowedCompensationErrorDoesNotComplete(t *testing.T) {
 
 func TestUnprotectedCallEndsTheContextOfItsSteps(t *testing.T) {
 	t.Setenv("IDEMPOTENCY_DISABLED", "1")
-	g := newTestGuard(t, persistence.NewMemory(), idempotent.Config{Steps: []string{"a", "b"}})
+	g := newKeylessGuard(t, persistence.NewMemory(), idempotent.Config{Steps: []string{"a", "b"}})
 	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Second)
 	defer cancel()
 	_, err := idempotent.Do(ctx, g, "k", func(ctx context.Context) (string, error) {
@@ -244,7 +244,7 @@ func TestUnprotectedCallEndsTheContextOfItsSteps(t *testing.T) {
 
 func TestSagaEndsTheContextOfItsSteps(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		g := newTestGuard(t, persistence.NewMemory(), idempotent.Config{Steps: []string{"a", "b"}, Lease: time.Minute})
+		g := newKeylessGuard(t, persistence.NewMemory(), idempotent.Config{Steps: []string{"a", "b"}, Lease: time.Minute})
 		start := time.Now()
 		undone := 0
 		_, err := idempotent.Do(t.Context(), g, "k", func(ctx context.Context) (string, error) {
@@ -268,7 +268,7 @@ func TestSagaEndsTheContextOfItsSteps(t *testing.T) {
 // it returns must be what was committed.
 func TestATriedAgainStepReturnsWhatWasCommitted(t *testing.T) {
 	s := newShop(t, 10)
-	g := newTestGuard(t, s.store, idempotent.Config{Steps: []string{"reserve"}, StoreTimeout: 300 * time.Millisecond})
+	g := newKeylessGuard(t, s.store, idempotent.Config{Steps: []string{"reserve"}, StoreTimeout: 300 * time.Millisecond})
 	tries := 0
 	out, err := idempotent.Do(t.Context(), g, "k", func(ctx context.Context) (string, error) {
 		reserve := func() (string, error) {
@@ -302,7 +302,7 @@ func TestATriedAgainStepReturnsWhatWasCommitted(t *testing.T) {
 
 // Reconcile is asked for an output that could not be stored: with what token?
 func TestReconcileOfAnOmittedOutputHasAToken(t *testing.T) {
-	g := newTestGuard(t, persistence.NewMemory(), idempotent.Config{Steps: []string{"charge"}})
+	g := newKeylessGuard(t, persistence.NewMemory(), idempotent.Config{Steps: []string{"charge"}})
 	var tokens []string
 	call := func() error {
 		_, err := idempotent.Do(t.Context(), g, "k", func(ctx context.Context) (string, error) {
@@ -330,7 +330,7 @@ func TestReconcileOfAnOmittedOutputHasAToken(t *testing.T) {
 
 func TestAPanicInOnRefusedReleasesTheRecord(t *testing.T) {
 	s := newShop(t, 0)
-	g := newTestGuard(t, s.store, idempotent.Config{})
+	g := newKeylessGuard(t, s.store, idempotent.Config{})
 	times := 0
 	func() {
 		defer func() { t.Logf("panicked with %v after %d calls of OnRefused", recover(), times) }()
@@ -364,7 +364,7 @@ func TestOutputsThatAreDeep(t *testing.T) {
 	}
 	for _, n := range []int{9998, 9999, 10000, 10001, 20000} {
 		t.Run(fmt.Sprint(n), func(t *testing.T) {
-			g := newTestGuard(t, persistence.NewMemory(), idempotent.Config{Steps: []string{"a"}})
+			g := newKeylessGuard(t, persistence.NewMemory(), idempotent.Config{Steps: []string{"a"}})
 			ran := 0
 			call := func() (err error) {
 				defer func() {
@@ -391,7 +391,7 @@ func TestOutputsThatAreDeep(t *testing.T) {
 
 func TestAnEnlistmentThatIsOverRefuses(t *testing.T) {
 	s := newShop(t, 10)
-	g := newTestGuard(t, s.store, idempotent.Config{Steps: []string{"a"}})
+	g := newKeylessGuard(t, s.store, idempotent.Config{Steps: []string{"a"}})
 	var late, lateCall context.Context
 	_, _ = idempotent.Do(t.Context(), g, "k", func(ctx context.Context) (string, error) {
 		lateCall = ctx //nolint:fatcontext // that is the point
@@ -412,7 +412,7 @@ func TestAnEnlistmentThatIsOverRefuses(t *testing.T) {
 // The step's own write was refused for good: it has not happened, and that is known.
 func TestARefusedAtMostOnceStepIsNoUnknown(t *testing.T) {
 	s := newShop(t, 0)
-	g := newTestGuard(t, s.store, idempotent.Config{Steps: []string{"reserve", "take"}})
+	g := newKeylessGuard(t, s.store, idempotent.Config{Steps: []string{"reserve", "take"}})
 	undone := 0
 	_, err := idempotent.Do(t.Context(), g, "k", func(ctx context.Context) (string, error) {
 		if _, err := idempotent.StepAs(ctx, idempotent.StepSpec[string]{Name: "reserve", Compensate: func(context.Context, string) error { undone++; return nil }},
@@ -444,7 +444,7 @@ func (s fullStore) Checkpoint(ctx context.Context, l persistence.Lease, step str
 
 func TestAStepThatDoesNotFitIsStillUndone(t *testing.T) {
 	full := false
-	g := newTestGuard(t, &fullStore{persistence.NewMemory(), &full}, idempotent.Config{Steps: []string{"a", "b"}})
+	g := newKeylessGuard(t, &fullStore{persistence.NewMemory(), &full}, idempotent.Config{Steps: []string{"a", "b"}})
 	var did diary
 	_, err := idempotent.Do(t.Context(), g, "k", func(ctx context.Context) (string, error) {
 		spec := func(name string) idempotent.StepSpec[string] {
@@ -469,7 +469,7 @@ func TestAStepThatDoesNotFitIsStillUndone(t *testing.T) {
 // In unwinding, the function calls another guarded operation outside of a step, whose
 // own saga is stuck.
 func TestAForeignCompensationErrorDoesNotStopUndoing(t *testing.T) {
-	g := newTestGuard(t, persistence.NewMemory(), idempotent.Config{Steps: []string{"a"}})
+	g := newKeylessGuard(t, persistence.NewMemory(), idempotent.Config{Steps: []string{"a"}})
 	undone, down := 0, true
 	foreign := &idempotent.CompensationError{Key: "another#1", Left: []string{"x"}, Err: idempotent.Permanent(errSoldOut), Compensation: errBroken}
 	call := func() error {
@@ -503,7 +503,7 @@ func TestAForeignCompensationErrorDoesNotStopUndoing(t *testing.T) {
 func TestUnprotectedWritesOfAnUndoneCallAreNotCommitted(t *testing.T) {
 	t.Setenv("IDEMPOTENCY_DISABLED", "1")
 	s := newShop(t, 10)
-	g := newTestGuard(t, s.store, idempotent.Config{Steps: []string{"a"}})
+	g := newKeylessGuard(t, s.store, idempotent.Config{Steps: []string{"a"}})
 	_, err := idempotent.Do(t.Context(), g, "k", func(ctx context.Context) (string, error) {
 		if err := take(ctx, 1, errOutOfStock); err != nil {
 			return "", err
@@ -536,7 +536,7 @@ func (marshalPanics) MarshalJSON() ([]byte, error) { panic("in MarshalJSON") }
 
 // As for results: what comes after the effect must not make it run again.
 func TestAnOutputWhoseEncodingPanicsDoesNotRepeatItsStep(t *testing.T) {
-	g := newTestGuard(t, persistence.NewMemory(), idempotent.Config{Steps: []string{"a"}})
+	g := newKeylessGuard(t, persistence.NewMemory(), idempotent.Config{Steps: []string{"a"}})
 	ran := 0
 	for range 2 {
 		func() {
@@ -557,7 +557,7 @@ func TestTheShortFormFailsOpenAsTheLongOne(t *testing.T) {
 	for name, short := range modes {
 		t.Run(name, func(t *testing.T) {
 			s := newShop(t, 10)
-			g := newTestGuard(t, s.store, idempotent.Config{OnlyEnlists: short, OnStoreFault: idempotent.FailOpen, StoreTimeout: 200 * time.Millisecond})
+			g := newKeylessGuard(t, s.store, idempotent.Config{OnlyEnlists: short, OnStoreFault: idempotent.FailOpen, StoreTimeout: 200 * time.Millisecond})
 			s.db.Inject(dynamotest.Fault{Operation: "PutItem", Times: dynamotest.Always, Do: dynamotest.LoseRequest()})
 			ran := 0
 			out, err := idempotent.Do(t.Context(), g, "k", func(context.Context) (string, error) { ran++; return "answer", nil })
@@ -571,7 +571,7 @@ func TestTheShortFormFailsOpenAsTheLongOne(t *testing.T) {
 // The input of a step has changed when the call is undone: it is said that the
 // function did not get to it.
 func TestAChangedInputWhileUndoingIsNamed(t *testing.T) {
-	g := newTestGuard(t, persistence.NewMemory(), idempotent.Config{Steps: []string{"a"}})
+	g := newKeylessGuard(t, persistence.NewMemory(), idempotent.Config{Steps: []string{"a"}})
 	n := 0
 	var err error
 	for range 2 {
@@ -591,7 +591,7 @@ func TestAChangedInputWhileUndoingIsNamed(t *testing.T) {
 // are refused, and must not take the process down ("concurrent map iteration and map
 // write" is fatal).
 func TestStepsBesideUndoingAreRefusedQuietly(t *testing.T) {
-	g := newTestGuard(t, persistence.NewMemory(), idempotent.Config{Steps: []string{"part/"}})
+	g := newKeylessGuard(t, persistence.NewMemory(), idempotent.Config{Steps: []string{"part/"}})
 	stop := make(chan struct{})
 	over := make(chan struct{})
 	_, err := idempotent.Do(t.Context(), g, "k", func(ctx context.Context) (string, error) {
@@ -632,7 +632,7 @@ func TestACompensationThatWasAddedByADeploymentRuns(t *testing.T) {
 	store := persistence.NewMemory()
 	var did diary
 	for i, compensate := range []func(context.Context, string) error{nil, func(context.Context, string) error { did.note("undo a"); return nil }} {
-		g := newTestGuard(t, elsewhere(store), idempotent.Config{Steps: []string{"a"}})
+		g := newKeylessGuard(t, elsewhere(store), idempotent.Config{Steps: []string{"a"}})
 		_, err := idempotent.Do(t.Context(), g, "k", func(ctx context.Context) (string, error) {
 			_, err := idempotent.StepAs(ctx, idempotent.StepSpec[string]{Name: "a", Compensate: compensate}, func(context.Context) (string, error) { did.note("a"); return "", nil })
 			if i == 0 {
@@ -649,7 +649,7 @@ func TestACompensationThatWasAddedByADeploymentRuns(t *testing.T) {
 // the same step beside it.
 func TestTheCallWaitsForSagasUnderWay(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		g := newTestGuard(t, persistence.NewMemory(), idempotent.Config{Steps: []string{"a"}})
+		g := newKeylessGuard(t, persistence.NewMemory(), idempotent.Config{Steps: []string{"a"}})
 		var did diary
 		_, err := idempotent.Do(t.Context(), g, "k", func(ctx context.Context) (string, error) {
 			go func() {

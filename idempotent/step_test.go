@@ -71,7 +71,7 @@ func elsewhere(store persistence.Store) persistence.Store {
 func TestAFinishedStepIsNotRunAgain(t *testing.T) {
 	onEveryStore(t, func(t *testing.T, store persistence.Store) {
 		events := new(eventLog)
-		guard := newTestGuard(t, store, idempotent.Config{Steps: []string{"reserve", "charge"}, Observe: events.observe})
+		guard := newKeylessGuard(t, store, idempotent.Config{Steps: []string{"reserve", "charge"}, Observe: events.observe})
 		var did diary
 		down := true
 		call := func() (string, error) {
@@ -118,7 +118,7 @@ func wantKinds(t *testing.T, log *eventLog, want ...idempotent.EventKind) {
 
 func TestARunThatDiesIsResumedAfterItsLastStep(t *testing.T) {
 	inVirtualTime(t, func(t *testing.T, store persistence.Store) {
-		guard := newTestGuard(t, store, idempotent.Config{Steps: []string{"a", "b", "c"}, Renewal: idempotent.LeaseWholeRuns, Lease: time.Minute, ClockSkew: time.Second})
+		guard := newKeylessGuard(t, store, idempotent.Config{Steps: []string{"a", "b", "c"}, Renewal: idempotent.LeaseWholeRuns, Lease: time.Minute, ClockSkew: time.Second})
 		var did diary
 		frozen := make(chan struct{})
 		go func() {
@@ -135,7 +135,7 @@ func TestARunThatDiesIsResumedAfterItsLastStep(t *testing.T) {
 		}()
 		synctest.Wait()
 		time.Sleep(time.Minute + time.Second)
-		second := newTestGuard(t, elsewhere(store), idempotent.Config{Steps: []string{"a", "b", "c"}})
+		second := newKeylessGuard(t, elsewhere(store), idempotent.Config{Steps: []string{"a", "b", "c"}})
 		did.wants(t, "a", "b")
 		out, err := idempotent.Do(t.Context(), second, "k", func(ctx context.Context) (string, error) {
 			for _, name := range []string{"a", "b", "c"} {
@@ -158,7 +158,7 @@ func TestARunThatDiesIsResumedAfterItsLastStep(t *testing.T) {
 // to its first owner until it writes. From then on that owner starts nothing.
 func TestASupersededOwnerCannotStartItsNextStep(t *testing.T) {
 	store := persistence.NewMemory()
-	guard := newTestGuard(t, store, idempotent.Config{Steps: []string{"a", "b", "c"}})
+	guard := newKeylessGuard(t, store, idempotent.Config{Steps: []string{"a", "b", "c"}})
 	var did diary
 	_, err := idempotent.Do(t.Context(), guard, "k", func(ctx context.Context) (string, error) {
 		if _, err := did.step(ctx, "a"); err != nil {
@@ -184,7 +184,7 @@ func TestASupersededOwnerCannotStartItsNextStep(t *testing.T) {
 
 func TestStepsAreKnownByNameNotByPosition(t *testing.T) {
 	onEveryStore(t, func(t *testing.T, store persistence.Store) {
-		guard := newTestGuard(t, store, idempotent.Config{Steps: []string{"a", "b", "new"}})
+		guard := newKeylessGuard(t, store, idempotent.Config{Steps: []string{"a", "b", "new"}})
 		var did diary
 		run := func(names ...string) error {
 			_, err := idempotent.Do(t.Context(), guard, "k", func(ctx context.Context) (string, error) {
@@ -210,7 +210,7 @@ func TestStepsAreKnownByNameNotByPosition(t *testing.T) {
 
 func TestWhatIsWrongWithAStepIsSaidBeforeItRuns(t *testing.T) {
 	guarded := func(t *testing.T, fn func(context.Context) error) error {
-		guard := newTestGuard(t, persistence.NewMemory(), idempotent.Config{Steps: []string{"a", "b", "mail/"}})
+		guard := newKeylessGuard(t, persistence.NewMemory(), idempotent.Config{Steps: []string{"a", "b", "mail/"}})
 		_, err := idempotent.Do(t.Context(), guard, "k", func(ctx context.Context) (string, error) { return "", fn(ctx) })
 		return err
 	}
@@ -225,12 +225,12 @@ func TestWhatIsWrongWithAStepIsSaidBeforeItRuns(t *testing.T) {
 			return err
 		}, idempotent.ErrStepMisuse, nil},
 		"in a call that declares none": {func(t *testing.T) error {
-			guard := newTestGuard(t, persistence.NewMemory(), idempotent.Config{})
+			guard := newKeylessGuard(t, persistence.NewMemory(), idempotent.Config{})
 			_, err := idempotent.Do(t.Context(), guard, "k", func(ctx context.Context) (string, error) { return did.step(ctx, "a") })
 			return err
 		}, idempotent.ErrStepMisuse, nil},
 		"in a call inside of one that declares it": {func(t *testing.T) error {
-			inner := newTestGuard(t, persistence.NewMemory(), idempotent.Config{})
+			inner := newKeylessGuard(t, persistence.NewMemory(), idempotent.Config{})
 			return guarded(t, func(ctx context.Context) error {
 				_, err := idempotent.Do(ctx, inner, "k", func(ctx context.Context) (string, error) { return did.step(ctx, "a") })
 				return err
@@ -285,7 +285,7 @@ func TestWhatIsWrongWithAStepIsSaidBeforeItRuns(t *testing.T) {
 }
 
 func TestAStepOfAFamilyIsDeclaredByIts(t *testing.T) {
-	guard := newTestGuard(t, persistence.NewMemory(), idempotent.Config{Steps: []string{"mail/"}})
+	guard := newKeylessGuard(t, persistence.NewMemory(), idempotent.Config{Steps: []string{"mail/"}})
 	var did diary
 	if _, err := idempotent.Do(t.Context(), guard, "k", func(ctx context.Context) (string, error) {
 		_, err := did.step(ctx, "mail/1")
@@ -304,7 +304,7 @@ func TestAStepOfAFamilyIsDeclaredByIts(t *testing.T) {
 func TestAStepThatTheCodeNoLongerKnowsStopsTheCallBeforeItStarts(t *testing.T) {
 	onEveryStore(t, func(t *testing.T, store persistence.Store) {
 		var did diary
-		before := newTestGuard(t, store, idempotent.Config{Steps: []string{"reserve", "charge"}})
+		before := newKeylessGuard(t, store, idempotent.Config{Steps: []string{"reserve", "charge"}})
 		_, err := idempotent.Do(t.Context(), before, "k", func(ctx context.Context) (string, error) {
 			_, _ = did.step(ctx, "reserve")
 			_, _ = did.step(ctx, "charge")
@@ -315,7 +315,7 @@ func TestAStepThatTheCodeNoLongerKnowsStopsTheCallBeforeItStarts(t *testing.T) {
 		}
 		did.wants(t, "reserve", "charge")
 		for _, steps := range [][]string{{"reserve", "charge-card"}, nil} {
-			after := newTestGuard(t, elsewhere(store), idempotent.Config{Steps: steps})
+			after := newKeylessGuard(t, elsewhere(store), idempotent.Config{Steps: steps})
 			_, err = idempotent.Do(t.Context(), after, "k", func(ctx context.Context) (string, error) {
 				did.note("runs")
 				return did.step(ctx, "charge-card")
@@ -326,7 +326,7 @@ func TestAStepThatTheCodeNoLongerKnowsStopsTheCallBeforeItStarts(t *testing.T) {
 			}
 			did.wants(t)
 		}
-		again := newTestGuard(t, elsewhere(store), idempotent.Config{Steps: []string{"reserve", "charge", "charge-card"}})
+		again := newKeylessGuard(t, elsewhere(store), idempotent.Config{Steps: []string{"reserve", "charge", "charge-card"}})
 		if _, err := idempotent.Do(t.Context(), again, "k", func(ctx context.Context) (string, error) { return did.step(ctx, "charge") }); err != nil {
 			t.Errorf("nothing was lost, and yet: %v", err)
 		}
@@ -336,7 +336,7 @@ func TestAStepThatTheCodeNoLongerKnowsStopsTheCallBeforeItStarts(t *testing.T) {
 
 func TestAStepWithAnotherInputIsRefused(t *testing.T) {
 	onEveryStore(t, func(t *testing.T, store persistence.Store) {
-		guard := newTestGuard(t, store, idempotent.Config{Steps: []string{"charge"}})
+		guard := newKeylessGuard(t, store, idempotent.Config{Steps: []string{"charge"}})
 		var did diary
 		charge := func(input any) error {
 			_, err := idempotent.Do(t.Context(), guard, "k", func(ctx context.Context) (string, error) {
@@ -371,7 +371,7 @@ func TestAStepWithAnotherInputIsRefused(t *testing.T) {
 
 func TestAStepHasATokenThatIsTheSameInEveryAttempt(t *testing.T) {
 	store := persistence.NewMemory()
-	guard := newTestGuard(t, store, idempotent.Config{Steps: []string{"a", "b"}})
+	guard := newKeylessGuard(t, store, idempotent.Config{Steps: []string{"a", "b"}})
 	seen := make(map[string][]string)
 	note := func(ctx context.Context, where string) {
 		call, ok := idempotent.StepFrom(ctx)
@@ -411,7 +411,7 @@ func TestAStepHasATokenThatIsTheSameInEveryAttempt(t *testing.T) {
 
 func TestStepsRunInParallel(t *testing.T) {
 	onEveryStore(t, func(t *testing.T, store persistence.Store) {
-		guard := newTestGuard(t, store, idempotent.Config{Steps: []string{"part/"}})
+		guard := newKeylessGuard(t, store, idempotent.Config{Steps: []string{"part/"}})
 		var did diary
 		const parts = 20
 		call := func(failing int) (int, error) {
@@ -462,7 +462,7 @@ func TestTheCallWaitsForStepsUnderWay(t *testing.T) {
 			"failure": func() (string, error) { return "", idempotent.Permanent(errBroken) },
 			"panic":   func() (string, error) { panic(errBroken) },
 		} {
-			guard := newTestGuard(t, store, idempotent.Config{Operation: name, Steps: []string{"slow"}})
+			guard := newKeylessGuard(t, store, idempotent.Config{Operation: name, Steps: []string{"slow"}})
 			var did diary
 			func() {
 				defer func() { _ = recover() }()
@@ -503,8 +503,8 @@ func TestUnprotectedStepsShareNoTokens(t *testing.T) {
 	}
 	memory := persistence.NewMemory()
 	config := idempotent.Config{Steps: []string{"a"}, OnStoreFault: idempotent.FailOpen, OnMissingKey: idempotent.RunUnprotected}
-	call(newTestGuard(t, memory, config), "1")
-	down := newTestGuard(t, &struct {
+	call(newKeylessGuard(t, memory, config), "1")
+	down := newKeylessGuard(t, &struct {
 		unreachable
 		persistence.Checkpointer
 	}{Checkpointer: memory}, config)
@@ -537,7 +537,7 @@ func (unreachable) Release(context.Context, persistence.Lease) error {
 
 func TestUnprotectedStepsRun(t *testing.T) {
 	t.Setenv("IDEMPOTENCY_DISABLED", "1")
-	guard := newTestGuard(t, persistence.NewMemory(), idempotent.Config{Steps: []string{"a", "b"}})
+	guard := newKeylessGuard(t, persistence.NewMemory(), idempotent.Config{Steps: []string{"a", "b"}})
 	var did diary
 	for range 2 {
 		_, err := idempotent.Do(t.Context(), guard, "k", func(ctx context.Context) (string, error) {

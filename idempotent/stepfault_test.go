@@ -30,7 +30,7 @@ func TestACheckpointThatFails(t *testing.T) {
 	} {
 		t.Run(name, bubbled(func(t *testing.T) {
 			db, store := newDynamo(t)
-			guard := newTestGuard(t, store, idempotent.Config{Steps: []string{"a", "b"}})
+			guard := newKeylessGuard(t, store, idempotent.Config{Steps: []string{"a", "b"}})
 			var did diary
 			call := func() (string, error) {
 				return idempotent.Do(t.Context(), guard, "k", func(ctx context.Context) (string, error) {
@@ -76,7 +76,7 @@ func TestACheckpointIsTriedAgainWithoutTheStep(t *testing.T) {
 
 func aCheckpointIsTriedAgainWithoutTheStep(t *testing.T) {
 	db, store := newDynamo(t)
-	guard := newTestGuard(t, store, idempotent.Config{Steps: []string{"a"}})
+	guard := newKeylessGuard(t, store, idempotent.Config{Steps: []string{"a"}})
 	var did diary
 	out, err := idempotent.Do(t.Context(), guard, "k", func(ctx context.Context) (string, error) {
 		db.Inject(dynamotest.Fault{Operation: "UpdateItem", Times: dynamotest.Always, Do: dynamotest.LoseRequest()})
@@ -99,7 +99,7 @@ func TestFailOpenGoesOnWithoutACheckpoint(t *testing.T) {
 func failOpenGoesOnWithoutACheckpoint(t *testing.T) {
 	db, store := newDynamo(t)
 	events := new(eventLog)
-	guard := newTestGuard(t, store, idempotent.Config{Steps: []string{"a"}, OnStoreFault: idempotent.FailOpen, Observe: events.observe})
+	guard := newKeylessGuard(t, store, idempotent.Config{Steps: []string{"a"}, OnStoreFault: idempotent.FailOpen, Observe: events.observe})
 	var did diary
 	out, err := idempotent.Do(t.Context(), guard, "k", func(ctx context.Context) (string, error) {
 		db.Inject(dynamotest.Fault{Operation: "UpdateItem", Times: dynamotest.Always, Do: dynamotest.LoseRequest()})
@@ -143,7 +143,7 @@ func noise(n int) string {
 func TestAnOutputThatIsTooLargeDoesNotUndoItsStep(t *testing.T) {
 	_, store := newDynamo(t)
 	events := new(eventLog)
-	guard := newTestGuard(t, store, idempotent.Config{Steps: []string{"big", "next"}, Observe: events.observe})
+	guard := newKeylessGuard(t, store, idempotent.Config{Steps: []string{"big", "next"}, Observe: events.observe})
 	var did diary
 	large := noise(500 << 10)
 	call := func(reconcile func(context.Context) (string, bool, error)) (int, error) {
@@ -174,7 +174,7 @@ func TestAnOutputThatIsTooLargeDoesNotUndoItsStep(t *testing.T) {
 
 func TestAStepForWhichThereIsNoRoomDoesNotRun(t *testing.T) {
 	_, store := newDynamo(t)
-	guard := newTestGuard(t, store, idempotent.Config{Steps: []string{"part/"}})
+	guard := newKeylessGuard(t, store, idempotent.Config{Steps: []string{"part/"}})
 	var did diary
 	full := false
 	_, err := idempotent.Do(t.Context(), guard, "k", func(ctx context.Context) (string, error) {
@@ -208,7 +208,7 @@ func TestAStepForWhichThereIsNoRoomDoesNotRun(t *testing.T) {
 func TestAFullRecordCanStillBeUndone(t *testing.T) {
 	for range 5 {
 		_, store := newDynamo(t)
-		guard := newTestGuard(t, store, idempotent.Config{Steps: []string{"part/"}})
+		guard := newKeylessGuard(t, store, idempotent.Config{Steps: []string{"part/"}})
 		undone := 0
 		var parts []string
 		_, err := idempotent.Do(t.Context(), guard, "k", func(ctx context.Context) (string, error) {
@@ -272,7 +272,7 @@ func TestConfigOfStepsIsChecked(t *testing.T) {
 
 func TestTheDeclaredStepsAreTheGuards(t *testing.T) {
 	steps := []string{"a"}
-	guard := newTestGuard(t, persistence.NewMemory(), idempotent.Config{Steps: steps})
+	guard := newKeylessGuard(t, persistence.NewMemory(), idempotent.Config{Steps: steps})
 	steps[0] = "b"
 	var did diary
 	if _, err := idempotent.Do(t.Context(), guard, "k", func(ctx context.Context) (string, error) { return did.step(ctx, "a") }); err != nil || !slices.Equal(did.entries, []string{"a"}) {

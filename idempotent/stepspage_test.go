@@ -76,7 +76,7 @@ func (o *shipment) place(ctx context.Context) (string, error) {
 
 func TestTheRecordLooksAsThePageSays(t *testing.T) {
 	store := persistence.NewMemory()
-	guard := newTestGuard(t, store, idempotent.Config{Steps: shipmentSteps})
+	guard := newKeylessGuard(t, store, idempotent.Config{Steps: shipmentSteps})
 	_, err := idempotent.Do(t.Context(), guard, "order-1", (&shipment{addressUnknown: true, warehouseDown: true}).place)
 	if !errors.Is(err, idempotent.ErrCompensation) {
 		t.Fatal(err)
@@ -159,7 +159,7 @@ func TestAnOperatorCanSettleARecordThatIsStuck(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			db, store := newDynamo(t)
-			guard := newTestGuard(t, store, idempotent.Config{Steps: shipmentSteps})
+			guard := newKeylessGuard(t, store, idempotent.Config{Steps: shipmentSteps})
 			o := story.order
 			call := func() error {
 				_, err := idempotent.Do(t.Context(), guard, "order-1", o.place)

@@ -70,7 +70,7 @@ func TestAnErrorIsJudgedByTheOutermost(t *testing.T) {
 // An error that a function has from a guarded call of its own is the function's error.
 func TestAnErrorThatAFunctionPassesOnIsItsOwn(t *testing.T) {
 	inner := newKeylessGuard(t, persistence.NewMemory(), idempotent.Config{Operation: "inner"})
-	outer := newTestGuard(t, persistence.NewMemory(), idempotent.Config{})
+	outer := newKeylessGuard(t, persistence.NewMemory(), idempotent.Config{})
 	charged := false
 	_, err := idempotent.Do(t.Context(), outer, "k", func(ctx context.Context) (string, error) {
 		charged = true

@@ -30,7 +30,7 @@ func TestADuplicateWaitsForTheOutcome(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				var seen eventLog
 				memory := persistence.NewMemory()
-				guard := newTestGuard(t, memory, idempotent.Config{Wait: test.patience, Observe: seen.observe})
+				guard := newKeylessGuard(t, memory, idempotent.Config{Wait: test.patience, Observe: seen.observe})
 				go func() {
 					_, _ = idempotent.Do(within(t, time.Minute), guard, "k", func(context.Context) (string, error) {
 						time.Sleep(test.takes) // virtual
@@ -64,7 +64,7 @@ func TestADuplicateWaitsForTheOutcome(t *testing.T) {
 func TestWaitingOnlyReads(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		db, store := newDynamo(t)
-		guard := newTestGuard(t, store, idempotent.Config{Wait: 10 * time.Second})
+		guard := newKeylessGuard(t, store, idempotent.Config{Wait: 10 * time.Second})
 		go func() {
 			_, _ = idempotent.Do(within(t, time.Minute), guard, "k", func(context.Context) (string, error) {
 				time.Sleep(5 * time.Second) // virtual
@@ -94,7 +94,7 @@ func TestWaitingOnlyReads(t *testing.T) {
 func TestAWaitingDuplicateTakesOverFromADeadRun(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		memory := persistence.NewMemory()
-		guard := newTestGuard(t, memory, idempotent.Config{Wait: 20 * time.Second})
+		guard := newKeylessGuard(t, memory, idempotent.Config{Wait: 20 * time.Second})
 		die(t, guard, "k", 3*time.Second)
 		started := time.Now()
 		got, err := idempotent.Do(within(t, time.Minute), guard, "k", func(context.Context) (string, error) {
@@ -112,7 +112,7 @@ func TestAWaitingDuplicateTakesOverFromADeadRun(t *testing.T) {
 // A waiting duplicate leaves when its own context does.
 func TestWaitingEndsWithTheContext(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		guard := newTestGuard(t, persistence.NewMemory(), idempotent.Config{Wait: time.Minute})
+		guard := newKeylessGuard(t, persistence.NewMemory(), idempotent.Config{Wait: time.Minute})
 		die(t, guard, "k", time.Minute)
 		ctx, cancel := context.WithCancel(within(t, time.Minute))
 		time.AfterFunc(time.Second, cancel)

@@ -21,7 +21,7 @@ func TestAZombieCannotTouchTheWinner(t *testing.T) {
 			t.Run(fmt.Sprintf("the zombie %s, the %s ends first", or(fails, "succeeds"), first), func(t *testing.T) {
 				inVirtualTime(t, func(t *testing.T, store persistence.Store) {
 					var seen eventLog
-					guard := newTestGuard(t, store, idempotent.Config{Observe: seen.observe})
+					guard := newKeylessGuard(t, store, idempotent.Config{Observe: seen.observe})
 					zombieEnds, winnerEnds := make(chan struct{}), make(chan struct{})
 					zombie := start(t, guard, 2*time.Second, zombieEnds, "zombie", fails)
 					synctest.Wait()
@@ -112,7 +112,7 @@ func or(s, otherwise string) string {
 // effect has happened, so recording it late is better than running it again.
 func TestALateOwnerStillFinishesWhatNobodyTookOver(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		guard := newTestGuard(t, persistence.NewMemory(), idempotent.Config{})
+		guard := newKeylessGuard(t, persistence.NewMemory(), idempotent.Config{})
 		got, err := idempotent.Do(within(t, time.Second), guard, "k", func(context.Context) (string, error) {
 			time.Sleep(time.Hour) // virtual
 			return "late", nil
@@ -127,7 +127,7 @@ func TestALateOwnerStillFinishesWhatNobodyTookOver(t *testing.T) {
 func TestAnUnknownOutcomeIsRefusedWhereConfigured(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var seen eventLog
-		guard := newTestGuard(t, persistence.NewMemory(), idempotent.Config{
+		guard := newKeylessGuard(t, persistence.NewMemory(), idempotent.Config{
 			OnEndedLease: idempotent.RefuseUnknown, TTL: time.Hour, Observe: seen.observe,
 		})
 		die(t, guard, "k", time.Second)

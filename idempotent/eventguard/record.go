@@ -90,7 +90,7 @@ func (p processor) identify(r *record) {
 		r.err = idempotent.ErrSkip
 		return
 	}
-	r.identity = p.guard.Identify(payload, id)
+	r.identity = p.guard.IdentifyOr(payload, id)
 	r.request = request(r.identity.Request())
 }
 

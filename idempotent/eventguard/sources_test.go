@@ -66,9 +66,9 @@ var doors = map[string]door{
 // identify returns what the guard recognises a letter by.
 func (d door) identify(g *idempotent.Guard, l letter) idempotent.Identity {
 	if d.payload == nil {
-		return g.Identify([]byte(l.body), l.id)
+		return g.IdentifyOr([]byte(l.body), l.id)
 	}
-	return g.Identify(d.payload(l), l.id)
+	return g.IdentifyOr(d.payload(l), l.id)
 }
 
 func (d door) seen(payload func(letter) []byte) door {

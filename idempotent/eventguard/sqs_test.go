@@ -481,7 +481,7 @@ func TestAFailureHoldsItsGroupOnly(t *testing.T) {
 		"in progress elsewhere": {
 			first: func(_ *testing.T, ctx context.Context, g *idempotent.Guard) {
 				go func() {
-					_, _ = idempotent.DoAs(ctx, g, g.Identify([]byte(body("a2")), ""), func(ctx context.Context) (string, error) {
+					_, _ = idempotent.DoAs(ctx, g, g.Identify([]byte(body("a2"))), func(ctx context.Context) (string, error) {
 						<-ctx.Done()
 						return "", ctx.Err()
 					})
@@ -492,7 +492,7 @@ func TestAFailureHoldsItsGroupOnly(t *testing.T) {
 		},
 		"a recorded permanent failure": {
 			first: func(t *testing.T, ctx context.Context, g *idempotent.Guard) {
-				if _, err := idempotent.DoAs(ctx, g, g.Identify([]byte(body("a2")), ""), func(context.Context) (string, error) {
+				if _, err := idempotent.DoAs(ctx, g, g.Identify([]byte(body("a2"))), func(context.Context) (string, error) {
 					return "", idempotent.Permanent(errTryAgain)
 				}); err == nil {
 					t.Fatal("no failure")

@@ -154,24 +154,26 @@ const (
 // identify says what a request is recognised by. Without a key that is nothing, and
 // the guard decides what that means. A key in the header, and whose it is, are looked at
 // before the body is read. With the guards switched off nothing more is.
-func (a *API) identify(ctx context.Context, r *Request) (id idempotent.Identity, err error) {
+func (a *API) identify(ctx context.Context, r *Request) (idempotent.Identity, error) {
 	key, err := a.config.keyInHeader(r)
-	if err == nil {
-		id.Key, err = a.recordKey(ctx, r, key)
+	if err != nil {
+		return a.guard.Identity("", ""), err
 	}
+	record, err := a.recordKey(ctx, r, key)
 	if err != nil || idempotent.Disabled() || key == "" && a.config.BodyKey == nil {
-		return id, err
+		return a.guard.Identity(record, ""), err
 	}
 	body, err := r.body(a.config.MaxBody)
 	if err == nil && key == "" {
 		if key, err = a.config.keyInBody(r, body); err == nil {
-			id.Key, err = a.recordKey(ctx, r, key)
+			record, err = a.recordKey(ctx, r, key)
 		}
 	}
+	fingerprint := ""
 	if err == nil && key != "" && a.config.OnMismatch != ReplayFirst {
-		id.Fingerprint = a.config.fingerprint(r, body)
+		fingerprint = a.config.fingerprint(r, body)
 	}
-	return id, err
+	return a.guard.Identity(record, fingerprint), err
 }
 
 // recordKey returns the key of a caller's key; empty for none.

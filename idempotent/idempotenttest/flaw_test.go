@@ -120,7 +120,7 @@ func TestEachFlawIsCaughtAndNamed(t *testing.T) {
 		"a key that is the same for all": {
 			selling(idempotent.Config{}, func(s *shop) any {
 				return func(ctx context.Context, o order) (receipt, error) {
-					return idempotent.Do(ctx, s.guard, "the key", func(ctx context.Context) (receipt, error) { return sound(ctx, s, o) })
+					return idempotent.DoAs(ctx, s.guard, s.guard.Identify([]byte(`{"id":"the key"}`)), func(ctx context.Context) (receipt, error) { return sound(ctx, s, o) })
 				}
 			}), "replay", notTaken, "the key is the same",
 		},

@@ -113,7 +113,7 @@ func insists(t testing.TB, store persistence.Store, c idempotent.Config, fn entr
 func tellsTheInnermost(t testing.TB, store persistence.Store, c idempotent.Config, fn entrysuite.Function) entrysuite.Door {
 	guard := newGuard(t, store, c)
 	return func(ctx context.Context, r entrysuite.Request) entrysuite.Answer {
-		result, err := idempotent.DoAs(ctx, guard, guard.Identify(payload(r), ""), func(ctx context.Context) (string, error) { return fn(ctx, r) })
+		result, err := idempotent.DoAs(ctx, guard, guard.Identify(payload(r)), func(ctx context.Context) (string, error) { return fn(ctx, r) })
 		if partial, ok := err.(*idempotent.PartialSuccessError); ok { //nolint:errorlint // wrong on purpose
 			err = partial.Err
 		}
@@ -131,6 +131,6 @@ func counts(t testing.TB, store persistence.Store, c idempotent.Config, fn entry
 		if err != nil {
 			t.Fatal(err)
 		}
-		return told(idempotent.DoAs(ctx, guard, guard.Identify(raw, ""), func(ctx context.Context) (string, error) { return fn(ctx, r) }))
+		return told(idempotent.DoAs(ctx, guard, guard.Identify(raw), func(ctx context.Context) (string, error) { return fn(ctx, r) }))
 	}
 }

@@ -120,7 +120,7 @@ func openDo(t testing.TB, store persistence.Store, c idempotent.Config, fn entry
 	return func(ctx context.Context, r entrysuite.Request) entrysuite.Answer {
 		run := func(ctx context.Context) (string, error) { return fn(ctx, r) }
 		if compares {
-			return told(idempotent.DoAs(ctx, guard, idempotent.Identity{Key: r.Key, Fingerprint: r.Content}, run))
+			return told(idempotent.DoAs(ctx, guard, guard.Identity(r.Key, r.Content), run))
 		}
 		return told(idempotent.Do(ctx, guard, r.Key, run))
 	}
@@ -129,7 +129,7 @@ func openDo(t testing.TB, store persistence.Store, c idempotent.Config, fn entry
 func openDoAs(t testing.TB, store persistence.Store, c idempotent.Config, fn entrysuite.Function) entrysuite.Door {
 	guard := newGuard(t, store, c)
 	return func(ctx context.Context, r entrysuite.Request) entrysuite.Answer {
-		identity := guard.Identify(payload(r), "")
+		identity := guard.Identify(payload(r))
 		return told(idempotent.DoAs(ctx, guard, identity, func(ctx context.Context) (string, error) { return fn(ctx, r) }))
 	}
 }

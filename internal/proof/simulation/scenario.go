@@ -125,7 +125,6 @@ func newOperation(dice *rand.Rand, name string) operation {
 		outlives: dice.IntN(2) == 0,
 		config: idempotent.Config{
 			Operation:    name,
-			Key:          idempotency.MustJMESPath("id"),
 			TTL:          between(dice, 15*time.Second, 90*time.Second),
 			Lease:        between(dice, 2*time.Second, 8*time.Second),
 			Renewal:      pick(dice, idempotent.RenewLeases, idempotent.RenewLeases, idempotent.LeaseWholeRuns),
@@ -139,6 +138,7 @@ func newOperation(dice *rand.Rand, name string) operation {
 		},
 	}
 	if op.guarded != byDo {
+		op.config.Key = idempotency.MustJMESPath("id")
 		op.config.Fingerprint = idempotency.MustJMESPath("amount")
 	}
 	return op
