@@ -29,8 +29,8 @@ var (
 
 // ExpressionError says why an expression is refused when it is compiled.
 type ExpressionError struct {
-	Expression string
-	Reason     string
+	Expression string // as it was given
+	Reason     string // what is wrong with it
 	cause      error
 }
 
@@ -47,8 +47,8 @@ func (e *ExpressionError) Unwrap() error { return e.cause }
 
 // OperationError says why a name cannot name an operation.
 type OperationError struct {
-	Operation string
-	Reason    string
+	Operation string // the name as it was given
+	Reason    string // what is wrong with it
 }
 
 func (e *OperationError) Error() string {
@@ -63,8 +63,8 @@ func (e *OperationError) Is(target error) bool { return target == ErrOperation }
 // be secret.
 type SelectionError struct {
 	Expression string // empty for a key that the caller made
-	Reason     string
-	kind       error // ErrMissing or ErrPayload
+	Reason     string // why there is no key; it quotes nothing of the payload
+	kind       error  // ErrMissing or ErrPayload
 	cause      error
 }
 

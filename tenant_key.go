@@ -13,8 +13,8 @@ var ErrTenant = errors.New("unusable tenant")
 
 // TenantError says why a tenant cannot be part of a key.
 type TenantError struct {
-	Tenant string
-	Reason string
+	Tenant string // as it was given
+	Reason string // what is wrong with it
 }
 
 func (e *TenantError) Error() string { return fmt.Sprintf("tenant %q: %s", e.Tenant, e.Reason) }

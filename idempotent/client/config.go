@@ -105,8 +105,8 @@ type Retry struct {
 
 // ConfigError is one fault of a [Config]; [New] joins all it finds.
 type ConfigError struct {
-	Field   string
-	Problem string
+	Field   string // of the Config
+	Problem string // what is wrong with it
 }
 
 func (e *ConfigError) Error() string {

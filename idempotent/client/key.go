@@ -59,8 +59,8 @@ func KeyFrom(ctx context.Context) (string, bool) {
 
 // KeyError says that the key given for a request can't be sent. Nothing was sent.
 type KeyError struct {
-	Key     string
-	Problem string
+	Key     string // as it was given
+	Problem string // what is wrong with it
 }
 
 func (e *KeyError) Error() string { return fmt.Sprintf("client: key %q %s", e.Key, e.Problem) }

@@ -12,6 +12,7 @@ import (
 
 // Change is a change of a table's item, with its images decoded.
 type Change[T any] struct {
+	// Kind says what has happened to the item.
 	Kind ChangeKind
 	// Keys has the attributes of the item's key, and no others.
 	Keys T

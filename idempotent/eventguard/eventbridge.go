@@ -10,6 +10,8 @@ import (
 
 // Event is an EventBridge event whose detail is decoded.
 type Event[Detail any] struct {
+	// Version to Resources are what EventBridge's user guide has under "event structure". An ID
+	// is the same in every delivery of its event.
 	Version    string    `json:"version"`
 	ID         string    `json:"id"`
 	DetailType string    `json:"detail-type"`
@@ -18,7 +20,8 @@ type Event[Detail any] struct {
 	Time       time.Time `json:"time"`
 	Region     string    `json:"region"`
 	Resources  []string  `json:"resources"`
-	Detail     Detail    `json:"detail"`
+	// Detail is the producer's own part.
+	Detail Detail `json:"detail"`
 	// ReplayName names the replay of an archive that the event is part of.
 	ReplayName string `json:"replay-name,omitempty"`
 }

@@ -30,6 +30,7 @@ type KafkaEvent struct {
 
 // KafkaRecord is a record of a topic, with its bytes decoded.
 type KafkaRecord struct {
+	// Topic, Partition and Offset are the record's place, which is its own for good.
 	Topic     string
 	Partition int64
 	Offset    int64
@@ -50,8 +51,8 @@ type KafkaRecord struct {
 
 // KafkaHeader is a header of a record.
 type KafkaHeader struct {
-	Name  string
-	Value []byte
+	Name  string // several headers may have the same
+	Value []byte // any bytes
 }
 
 // wireRecord is a record as Lambda delivers it.
@@ -157,11 +158,13 @@ func (e KafkaEvent) inOrder() []KafkaRecord {
 
 // KafkaResponse is the answer of a batch: which records failed.
 type KafkaResponse struct {
+	// BatchItemFailures are the records that are to come back.
 	BatchItemFailures []KafkaBatchItemFailure `json:"batchItemFailures"`
 }
 
 // KafkaBatchItemFailure is a record that failed.
 type KafkaBatchItemFailure struct {
+	// ItemIdentifier says which.
 	ItemIdentifier KafkaItemIdentifier `json:"itemIdentifier"`
 }
 

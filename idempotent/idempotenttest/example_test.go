@@ -1,8 +1,11 @@
 package idempotenttest_test
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
+	"maps"
+	"slices"
 	"testing"
 	"time"
 
@@ -141,4 +144,100 @@ func ExampleEventBridge() {
 	event := idempotenttest.EventBridge("shop", "OrderPlaced", `{"order_id":"o-1"}`)
 	fmt.Println(member(event, "detail-type"), member(event, "detail"))
 	// Output: OrderPlaced map[order_id:o-1]
+}
+
+// What can happen to an environment. After each, the request comes again to a new process,
+// and the payment is charged once.
+var faults = map[string]func(*idempotenttest.Environment){
+	"its first request is lost":      func(e *idempotenttest.Environment) { e.LoseRequest(1) },
+	"its second reply is lost":       func(e *idempotenttest.Environment) { e.LoseReply(2) },
+	"it freezes where it is":         func(e *idempotenttest.Environment) { e.Freeze(time.Minute) },
+	"it freezes before it charges":   func(e *idempotenttest.Environment) { e.FreezeBefore(2, time.Minute) },
+	"it is killed before it charges": func(e *idempotenttest.Environment) { e.KillBefore(2) },
+}
+
+func TestNoFaultChargesTwice(t *testing.T) {
+	for name, happens := range faults {
+		t.Run(name, func(t *testing.T) {
+			idempotenttest.Story(t, payments(), func(t *testing.T, w *idempotenttest.World) {
+				e := w.Start()
+				w.Tell("it comes as it must: %s", name) // a line of one's own
+				happens(e)
+				e.Invoke(payment{ID: "p-1"})
+				e.Kill() // whatever it is still at
+				e.Restart()
+				w.Pass(2 * time.Minute)
+				if a := e.Invoke(payment{ID: "p-1"}); a.Err != nil || len(w.Effects()) != 1 {
+					t.Errorf("%v, and there are %d charges:\n%s", a, len(w.Effects()), w.Told())
+				}
+			})
+		})
+	}
+}
+
+func ExampleEnvironment() {
+	// See faults, and the test that plays them, in this file.
+	for _, name := range slices.Sorted(maps.Keys(faults)) {
+		fmt.Println(name)
+	}
+	// Output:
+	// it freezes before it charges
+	// it freezes where it is
+	// it is killed before it charges
+	// its first request is lost
+	// its second reply is lost
+}
+
+// A provider that knows no keys charges twice where its answer was lost: what the guard can't
+// keep from happening, a test can show.
+func TestAProviderWithoutKeysChargesTwice(t *testing.T) {
+	f := payments()
+	f.New = func(e *idempotenttest.Environment) (any, error) {
+		return newFunction(e.Client(), e.Service("charge").IgnoringKeys())
+	}
+	idempotenttest.Story(t, f, func(t *testing.T, w *idempotenttest.World) {
+		takeOverDead(w)
+		if charges := len(w.Effects()); charges != 2 {
+			t.Errorf("there are %d charges", charges)
+		}
+	})
+}
+
+// A provider that the test has faked itself can be lost all the same.
+func TestAFakeOfOnesOwnIsReachedThroughTheEnvironment(t *testing.T) {
+	charges := 0
+	f := payments()
+	f.New = func(e *idempotenttest.Environment) (any, error) {
+		return newFunction(e.Client(), outside{e, &charges})
+	}
+	idempotenttest.Story(t, f, func(t *testing.T, w *idempotenttest.World) {
+		takeOverDead(w)
+		if charges != 2 {
+			t.Errorf("there are %d charges", charges)
+		}
+	})
+}
+
+// outside is a fake that knows no keys.
+type outside struct {
+	e       *idempotenttest.Environment
+	charges *int
+}
+
+func (o outside) Do(ctx context.Context, _, _ string) (id string, err error) {
+	err = o.e.Outside(ctx, "charge", func() error {
+		*o.charges++
+		return nil
+	})
+	return fmt.Sprint("ch_", *o.charges), err
+}
+
+// takeOverDead kills a process when its payment is charged, and sends the request to the next.
+func takeOverDead(w *idempotenttest.World) {
+	e := w.Start()
+	e.KillAfter(2)
+	e.Invoke(payment{ID: "p-1"})
+	e.Restart()
+	w.Pass(2 * time.Minute)
+	e.Invoke(payment{ID: "p-1"})
 }

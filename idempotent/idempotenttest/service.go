@@ -18,7 +18,7 @@ var (
 
 // Effect is something that a service has done.
 type Effect struct {
-	Service string
+	Service string // its name
 	Key     string // the idempotency key that it was given; empty for none
 	What    string // what it was asked for
 	ID      string // the service's name for what it has done

@@ -75,9 +75,9 @@ var ErrOptions = errors.New("powertools: invalid options")
 // find. It matches [ErrInexact] too where the setting is a good one, but not to be had
 // exactly.
 type OptionError struct {
-	Field   string
-	Problem string
-	Err     error // the cause, if there is one
+	Field   string // of the Options
+	Problem string // what is wrong with it
+	Err     error  // the cause, if there is one
 }
 
 func (e *OptionError) Error() string {

@@ -11,7 +11,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 )
 
-// TableAPI is what [CreateTable] needs of a DynamoDB client.
+// TableAPI is what [CreateTable] needs of a DynamoDB client. *dynamodb.Client has it.
 type TableAPI interface {
 	dynamodb.DescribeTableAPIClient
 	CreateTable(context.Context, *dynamodb.CreateTableInput, ...func(*dynamodb.Options)) (*dynamodb.CreateTableOutput, error)

@@ -47,7 +47,7 @@ func Item(image map[string]events.DynamoDBAttributeValue) (map[string]types.Attr
 // AttributeError says that an attribute has none of DynamoDB's types.
 type AttributeError struct {
 	Name string // of the attribute, at the top of the item
-	Err  error
+	Err  error  // what is wrong with it
 }
 
 func (e *AttributeError) Error() string {

@@ -8,8 +8,8 @@ import (
 // Capacity is consumed capacity in DynamoDB's units: a read unit is 4 KB read consistently (half of that read
 // eventually consistently), a write unit is 1 KB written; transactions cost double.
 type Capacity struct {
-	Read  float64
-	Write float64
+	Read  float64 // read units
+	Write float64 // write units
 }
 
 // Plus is the sum of both.

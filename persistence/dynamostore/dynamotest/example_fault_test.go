@@ -123,6 +123,7 @@ func ExampleApplyLater() {
 	client := db.Client(once)
 	fmt.Println("first:", outcome(pay(client, "a", "1")))
 	fmt.Println("second:", outcome(pay(client, "a", "2")))
+	fmt.Println("waiting:", held.Waiting())
 	for _, late := range held.Release() {
 		fmt.Println("late:", late.Operation, late.Keys, late.Applied)
 	}
@@ -130,6 +131,7 @@ func ExampleApplyLater() {
 	// Output:
 	// first: broken connection
 	// second: ok
+	// waiting: 1
 	// late: PutItem [id=a] true
 	// stored: 1
 }
@@ -182,4 +184,71 @@ func transfer(db *dynamotest.DB) error {
 		TransactItems: []types.TransactWriteItem{action("a", "-1"), action("b", "1")},
 	})
 	return err
+}
+
+// What each effect does to a write, as its caller sees it, and as the table has it.
+func ExampleEffect() {
+	for _, effect := range []dynamotest.Effect{
+		dynamotest.LoseRequest(),
+		dynamotest.LoseReply(),
+		dynamotest.FailBefore(), // 500 before it is applied
+		dynamotest.FailAfter(),  // 500 and it is applied
+		dynamotest.Throttle(),
+		dynamotest.Deny(),
+		dynamotest.TransactionConflict(),
+		dynamotest.Fail("LimitExceededException", "too many tables", 400),
+		dynamotest.DelayBefore(0), // as long as is given
+		dynamotest.DelayAfter(0),
+	} {
+		db := newPayments()
+		db.Inject(dynamotest.Fault{Do: effect})
+		err := pay(db.Client(once), "a", "1")
+		fmt.Printf("%s: %s, applied: %t\n", effect, outcome(err), len(db.Items("payments")) == 1)
+	}
+	// Output:
+	// request lost: broken connection, applied: false
+	// reply lost: broken connection, applied: true
+	// 500 before applying: InternalServerError, applied: false
+	// 500 after applying: InternalServerError, applied: true
+	// throttled: ThrottlingException, applied: false
+	// access denied: AccessDeniedException, applied: false
+	// transaction conflict: TransactionConflictException, applied: false
+	// LimitExceededException: LimitExceededException, applied: false
+	// delayed before applying: ok, applied: true
+	// delayed after applying: ok, applied: true
+}
+
+// DAX leaves out what has made a condition fail.
+func ExampleOmitItem() {
+	db := newPayments()
+	db.Inject(dynamotest.Fault{Operation: "PutItem", Nth: 2, Do: dynamotest.OmitItem()})
+	for range 3 {
+		_, err := db.Client(once).PutItem(context.Background(), &dynamodb.PutItemInput{
+			TableName: aws.String("payments"), Item: payment("a", "1"), ConditionExpression: aws.String("attribute_not_exists(id)"),
+			ReturnValuesOnConditionCheckFailure: types.ReturnValuesOnConditionCheckFailureAllOld,
+		})
+		if failed, ok := errors.AsType[*types.ConditionalCheckFailedException](err); ok {
+			fmt.Println("what is there:", len(failed.Item), "attributes")
+		}
+	}
+	// Output:
+	// what is there: 0 attributes
+	// what is there: 2 attributes
+}
+
+func ExampleOmitReasons() {
+	db := newPayments()
+	_ = db.Seed("payments", payment("a", "1"))
+	take := types.TransactWriteItem{Put: &types.Put{
+		TableName: aws.String("payments"), Item: payment("a", "2"), ConditionExpression: aws.String("attribute_not_exists(id)"),
+	}}
+	db.Inject(dynamotest.Fault{Nth: 2, Do: dynamotest.OmitReasons()})
+	for range 2 {
+		_, err := db.Client(once).TransactWriteItems(context.Background(), &dynamodb.TransactWriteItemsInput{TransactItems: []types.TransactWriteItem{take}})
+		cancelled, ok := errors.AsType[*types.TransactionCanceledException](err)
+		fmt.Println("cancelled:", ok, "reasons:", len(cancelled.CancellationReasons))
+	}
+	// Output:
+	// cancelled: true reasons: 1
+	// cancelled: true reasons: 0
 }

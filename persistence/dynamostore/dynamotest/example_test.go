@@ -211,3 +211,72 @@ func ExampleDB_RemoveExpired() {
 	fmt.Println(db.RemoveExpired(now), "removed,", len(db.Items("payments")), "left")
 	// Output: 1 removed, 1 left
 }
+
+// A transaction that comes twice is carried out once, for as long as its token is known.
+func ExampleDB_ForgetTokens() {
+	db := dynamotest.Open()
+	db.MustCreateTable("payments", "id")
+	direct, key := db.Direct(), map[string]types.AttributeValue{"id": &types.AttributeValueMemberS{Value: "a"}}
+	add := func() {
+		_, _ = direct.TransactWriteItems(context.Background(), &dynamodb.TransactWriteItemsInput{
+			ClientRequestToken: aws.String("one"),
+			TransactItems: []types.TransactWriteItem{{Update: &types.Update{
+				TableName: aws.String("payments"), Key: key,
+				UpdateExpression: aws.String("ADD amount :one"), ExpressionAttributeValues: map[string]types.AttributeValue{":one": payment("", "1")["amount"]},
+			}}},
+		})
+		fmt.Println(db.Items("payments")[0]["amount"].(*types.AttributeValueMemberN).Value)
+	}
+	add()
+	add()
+	db.ForgetTokens()
+	add()
+	// Output:
+	// 1
+	// 1
+	// 2
+}
+
+// For very many requests, there is a way past the wire.
+func ExampleDB_Direct() {
+	db := dynamotest.Open()
+	db.MustCreateTable("payments", "id")
+	ctx, table, direct := context.Background(), aws.String("payments"), db.Direct()
+	key := map[string]types.AttributeValue{"id": &types.AttributeValueMemberS{Value: "a"}}
+	_, err := direct.UpdateItem(ctx, &dynamodb.UpdateItemInput{
+		TableName: table, Key: key, UpdateExpression: aws.String("SET amount = :one"),
+		ExpressionAttributeValues: map[string]types.AttributeValue{":one": &types.AttributeValueMemberN{Value: "1"}},
+	})
+	got, _ := direct.GetItem(ctx, &dynamodb.GetItemInput{TableName: table, Key: key})
+	fmt.Println(len(got.Item), err)
+	_, err = direct.DeleteItem(ctx, &dynamodb.DeleteItemInput{TableName: table, Key: key})
+	fmt.Println(len(db.Items("payments")), err)
+	// Output:
+	// 2 <nil>
+	// 0 <nil>
+}
+
+// What a story costs is the sum of what its parts cost.
+func ExampleCapacity() {
+	var sum dynamotest.Capacity
+	for _, part := range []dynamotest.Capacity{{Write: 1}, {Write: 2}, {Read: 0.5}} {
+		sum = sum.Plus(part)
+	}
+	fmt.Printf("%+v\n", sum)
+	// Output: {Read:0.5 Write:3}
+}
+
+// A tenth of a load shows on a tenth of a partition what the whole shows on a whole one.
+func ExampleWithThroughputShare() {
+	now := time.Now()
+	db := dynamotest.Open(dynamotest.WithThroughputShare(0.1), dynamotest.WithClock(func() time.Time { return now }))
+	db.MustCreateTable("payments", "id")
+	accepted := 0
+	for range 150 {
+		if _, err := db.Direct().PutItem(context.Background(), &dynamodb.PutItemInput{TableName: aws.String("payments"), Item: payment("hot", "1")}); err == nil {
+			accepted++
+		}
+	}
+	fmt.Println(accepted, "in one moment")
+	// Output: 100 in one moment
+}

@@ -144,3 +144,19 @@ func ExampleInsertOnce() {
 	// <nil>
 	// Ann
 }
+
+// A name that is given up is free for others.
+func ExampleUnique_Release() {
+	client := exampleTable("unique")
+	ctx := context.Background()
+	name := func(user string) rows.Unique {
+		return rows.Unique{Table: "unique", Key: rowOf("name#crow"), Holder: user}
+	}
+	fmt.Println(dynamostore.Apply(ctx, client, name("ann").Take()))
+	fmt.Println(dynamostore.Apply(ctx, client, name("ann").Release()))
+	fmt.Println(dynamostore.Apply(ctx, client, name("bob").Take()))
+	// Output:
+	// <nil>
+	// <nil>
+	// <nil>
+}
