@@ -1,6 +1,6 @@
 // Package dynamostore keeps idempotency records in a DynamoDB table.
 //
-//	client := dynamodb.NewFromConfig(cfg)
+//	store, client, err := dynamostore.FromEnvironment(ctx) // the table is $IDEMPOTENCY_TABLE
 //	store, err := dynamostore.New(client, dynamostore.Config{Table: "idempotency"})
 //
 // # The table
@@ -40,6 +40,7 @@
 //	with n writes     1 TransactWriteItems instead, two units for each KB of each of the n+1 items
 //	at once           1 TransactWriteItems; 1 PutItem without writes
 //	read              1 GetItem, eventually consistent: half a read unit for each 4 KB
+//	warm              1 such GetItem, where [Store.Warm] is called: half a read unit
 //
 // A condition that fails on no item at all costs one consistent GetItem more: to
 // complete or release a record that is gone. So does every failed condition at an

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
@@ -32,6 +33,41 @@ func ExampleNew() {
 	})
 	fmt.Println(record.Status, record.Owner, err)
 	// Output: PROCESSING me <nil>
+}
+
+// What the main of a Lambda function does before lambda.Start. The variables are those that
+// Lambda sets, and the template; here they lead to an embedded DynamoDB.
+func ExampleFromEnvironment() {
+	db := dynamotest.Open()
+	defer db.Close()
+	db.MustCreateTable("records", "idempotency_key")
+	url, err := db.Serve()
+	if err != nil {
+		panic(err)
+	}
+	for name, value := range map[string]string{
+		"IDEMPOTENCY_TABLE": "records", "IDEMPOTENCY_WARM": "true",
+		"AWS_REGION": "eu-central-1", "AWS_ACCESS_KEY_ID": "local", "AWS_SECRET_ACCESS_KEY": "local",
+		"AWS_ENDPOINT_URL_DYNAMODB": url,
+	} {
+		os.Setenv(name, value)
+		defer os.Unsetenv(name)
+	}
+
+	ctx := context.Background()
+	store, client, err := dynamostore.FromEnvironment(ctx)
+	if err != nil {
+		panic(err)
+	}
+	fmt.Println("the table is read once:", len(db.Requests()) == 1, db.Requests()[0].Operation)
+
+	_, found, err := store.Read(ctx, "payment#1")
+	fmt.Println("a record:", found, err)
+	fmt.Println("the function's own tables are reached by way of", client.Options().Region)
+	// Output:
+	// the table is read once: true GetItem
+	// a record: false <nil>
+	// the function's own tables are reached by way of eu-central-1
 }
 
 // Outside a guarded call, writes are applied all together or not at all.
