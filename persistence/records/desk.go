@@ -28,10 +28,6 @@ type Config struct {
 	// TTL is how long an outcome that is settled by hand is replayed. Defaults to 24 hours.
 	TTL time.Duration
 
-	// Operator is who settles, as it is recorded in the place of a function's name. Defaults
-	// to "operator".
-	Operator string
-
 	// Now is the clock. Defaults to [time.Now].
 	Now func() time.Time
 }
@@ -41,7 +37,6 @@ func (c Config) withDefaults() Config {
 	c.Margin = cmp.Or(c.Margin, 10*time.Second)
 	c.Hold = cmp.Or(c.Hold, 30*time.Second)
 	c.TTL = cmp.Or(c.TTL, 24*time.Hour)
-	c.Operator = cmp.Or(c.Operator, "operator")
 	if c.Now == nil {
 		c.Now = time.Now
 	}
@@ -161,4 +156,11 @@ func (d *Desk) Open(ctx context.Context, shown Record) (Record, error) {
 	}
 	v.stored, v.Version = shown.stored, shown.Version
 	return v, nil
+}
+
+func later(a, b time.Time) time.Time {
+	if a.Before(b) {
+		return b
+	}
+	return a
 }

@@ -2,7 +2,11 @@ package records
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"strings"
+
+	"github.com/ikkai-go/idempotency/persistence"
 )
 
 // Plan is what would be done about a record, if it still is what was shown. Making one does
@@ -20,7 +24,7 @@ type Plan struct {
 
 // String returns all of the plan in words, a line each.
 func (p *Plan) String() string {
-	lines := append([]string{p.Shown.Key + " is " + string(p.Shown.State) + "."}, p.Does...)
+	lines := append([]string{fmt.Sprintf("%s is %s.", p.Shown.Key, p.Shown.State)}, p.Does...)
 	for _, note := range p.Notes {
 		lines = append(lines, "Note: "+note)
 	}
@@ -28,6 +32,52 @@ func (p *Plan) String() string {
 }
 
 // Do carries the plan out and returns the record as it is then; the zero Record where it is
-// gone. A [*ChangedError] says that the record is not what was shown, and that nothing was done.
-// Any other error says at which of the steps it has failed; the plan can be carried out again.
+// gone. A [*ChangedError] or a [*RunningError] says that the record is not what was shown, and
+// that nothing was done. After any other error the same plan can be carried out again, as long as
+// nobody else has the record: what it has done before is not done twice.
 func (p *Plan) Do(ctx context.Context) (Record, error) { return p.do(ctx) }
+
+func (p *Plan) does(format string, args ...any) {
+	p.Does = append(p.Does, fmt.Sprintf(format, args...))
+}
+
+func (p *Plan) note(format string, args ...any) {
+	p.Notes = append(p.Notes, fmt.Sprintf(format, args...))
+}
+
+// plan begins a plan for a record that may be written to: it can be understood, and nobody
+// is running it.
+func (d *Desk) plan(shown Record) (*Plan, error) {
+	switch {
+	case shown.Unreadable != "":
+		return nil, &RefusedError{shown.Key, shown.State, "it can't be understood: " + shown.Unreadable}
+	case shown.stored.Key == "":
+		return nil, &RefusedError{shown.Key, shown.State, "it was not shown by a Desk"}
+	case d.config.stateOf(shown.stored, d.config.Now()) == StateRunning:
+		return nil, &RunningError{shown.Key, shown.LeaseUntil}
+	default:
+		return &Plan{Shown: shown}, nil
+	}
+}
+
+// changed is the error of a plan whose record is not what was shown.
+func (d *Desk) changed(ctx context.Context, key string) error {
+	now, err := d.Show(ctx, key)
+	_, gone := errors.AsType[*NotFoundError](err)
+	switch {
+	case gone:
+		return &ChangedError{Key: key}
+	case err != nil:
+		return fmt.Errorf("records: %s has changed since it was shown, and can't be shown again: %w", key, err)
+	default:
+		return &ChangedError{Key: key, Now: &now}
+	}
+}
+
+// failed is the error of a plan that the store has failed in the middle of.
+func failed(key, what string, err error) error {
+	if errors.Is(err, persistence.ErrTooLarge) {
+		return fmt.Errorf("records: %s: %s does not fit into the record: %w", key, what, err)
+	}
+	return fmt.Errorf("records: %s: %s: %w", key, what, err)
+}

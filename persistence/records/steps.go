@@ -95,6 +95,9 @@ func stepsOf(r persistence.Record) ([]Step, *Undoing) {
 			of(name).Phase = PhaseDeclined
 		}
 	}
+	if undoing != nil && steps[undoing.BlockedStep] != nil && steps[undoing.BlockedStep].Phase == PhaseUndone {
+		undoing.Blocked = false // it was undone after all
+	}
 	return inOrder(steps), undoing
 }
 
