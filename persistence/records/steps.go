@@ -102,7 +102,7 @@ func stepsOf(r persistence.Record) ([]Step, *Undoing) {
 }
 
 func inOrder(steps map[string]*Step) []Step {
-	all := make([]Step, 0, len(steps))
+	var all []Step
 	for _, s := range steps {
 		if (s.Phase == "" || s.Phase == PhaseStarted) && s.declines > 0 && s.declines >= s.Starts {
 			s.Phase = PhaseDeclined
