@@ -63,6 +63,7 @@ func (g *Guard) date(ctx context.Context, b budget, c *persistence.Claim) error 
 		return err
 	}
 	c.Now = wallClock()
+	c.Run.StartedAt = c.Now
 	c.ExpiresAt = g.expiry(c.Now)
 	c.LeaseUntil = earlier(g.leaseEnd(c.Now, b), c.ExpiresAt)
 	return nil

@@ -219,7 +219,7 @@ func TestRecordsHaveTheSizeThatTheModelSays(t *testing.T) {
 		"the defaults": {dynamostore.Attributes{}, func(name string) int { return len(name) }},
 		"of one letter each": {dynamostore.Attributes{
 			Key: "k", Status: "s", Owner: "o", LeaseUntil: "l", ExpireAt: "x", Fingerprint: "f",
-			Result: "r", ResultEncoding: "e", Steps: "t", Attempt: "a", Version: "v",
+			Result: "r", ResultEncoding: "e", Steps: "t", Attempt: "a", Version: "v", StartedAt: "d", Function: "u", RequestID: "i",
 		}, func(string) int { return 1 }},
 	} {
 		t.Run(names, func(t *testing.T) {

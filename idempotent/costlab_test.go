@@ -46,6 +46,7 @@ func newCostLab(t *testing.T, config dynamostore.Config, path costPath, result i
 	t.Helper()
 	// A day on which the times in a record do not end in zeros, which take no room.
 	time.Sleep(time.Until(time.Date(2026, 12, 3, 4, 5, 6, 789_000_000, time.UTC)))
+	asFunction(t, "payment", "$LATEST")
 	l := &costLab{t: t, db: dynamotest.New(t), sizes: make(formula), result: result}
 	config.Table = table
 	if err := dynamostore.CreateTable(t.Context(), l.db.Client(), config); err != nil {
@@ -165,6 +166,7 @@ func newCostRecord(t *testing.T, config dynamostore.Config) *costRecord {
 	r.claim = persistence.Claim{
 		Key: key, Owner: rand.Text(), Fingerprint: strings.Repeat("f", 64),
 		Now: now, LeaseUntil: now.Add(invocationTimeout), ExpiresAt: now.Truncate(time.Second).Add(24*time.Hour + time.Second),
+		Run: persistence.Run{StartedAt: now, Function: "payment:$LATEST", RequestID: requestID},
 	}
 	return r
 }
@@ -222,7 +224,7 @@ const invocationTimeout = time.Minute
 // invoke outlives a panic, as an environment that is replaced by another does.
 func (e *costEnvironment) invoke(event string) {
 	defer func() { _ = recover() }()
-	ctx, cancel := context.WithTimeout(context.Background(), invocationTimeout)
+	ctx, cancel := context.WithTimeout(asRequest(context.Background()), invocationTimeout)
 	defer cancel()
 	_, _ = e.handler.Invoke(ctx, []byte(event))
 }

@@ -31,7 +31,7 @@ type once struct {
 // callOnce takes a call through the short form. It is not settled where the record is
 // neither vacant nor finished: then nothing has happened, and the long form decides.
 func (g *Guard) callOnce(ctx context.Context, b budget, id identity, run body) (answer *replayed, settled bool, err error) {
-	o := &once{guard: g, budget: b, claim: persistence.Claim{Key: id.key, Owner: rand.Text(), Fingerprint: id.fingerprint}}
+	o := &once{guard: g, budget: b, claim: persistence.Claim{Key: id.key, Owner: rand.Text(), Fingerprint: id.fingerprint, Run: runOf(ctx)}}
 	if err := g.date(ctx, b, &o.claim); err != nil {
 		return nil, true, err
 	}

@@ -60,6 +60,7 @@ func (g *Guard) call(ctx context.Context, identify func() (identity, error), run
 		Owner:         rand.Text(),
 		Fingerprint:   id.fingerprint,
 		RefuseUnknown: g.config.OnEndedLease == RefuseUnknown,
+		Run:           runOf(ctx),
 	}
 	got, err := g.acquire(ctx, b, &claim)
 	switch {

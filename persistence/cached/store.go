@@ -141,8 +141,11 @@ func (c *Store) Refresh(ctx context.Context, key string) (persistence.Record, bo
 	if errors.Is(err, errors.ErrUnsupported) {
 		return persistence.Record{}, false, nil
 	}
-	if err == nil && found {
+	switch {
+	case err == nil && found:
 		c.remember(r)
+	case err == nil: // somebody has removed it
+		c.remember(persistence.Record{Key: key})
 	}
 	return r, found, err
 }

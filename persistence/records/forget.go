@@ -5,6 +5,7 @@ import (
 	"errors"
 
 	"github.com/ikkai-go/idempotency/persistence"
+	"github.com/ikkai-go/idempotency/persistence/storekit"
 )
 
 // Forget plans to remove a record: the next request of its key runs, whatever has happened
@@ -17,7 +18,7 @@ func (d *Desk) Forget(_ context.Context, shown Record) (*Plan, error) {
 	p.does("Remove the record: the next request with its key runs as if there had been none.")
 	switch shown.State {
 	case StateCompleted, StateFailed:
-		p.note("environments that have it in their memory (persistence.Cached) replay it until it expires, or until they end.")
+		p.note("environments that have it in their memory (package cached) replay it until it expires, or until they end.")
 	case StateDied:
 		p.note("whether its run has had its effect is not known; it may have it twice then.")
 	}
@@ -39,7 +40,7 @@ func (d *Desk) remove(ctx context.Context, seen persistence.Record) error {
 	case err != nil:
 		return failed(seen.Key, "removing the record", err)
 	}
-	if cache, ok := d.store.(persistence.Refresher); ok {
+	if cache, ok := d.store.(storekit.Refresher); ok {
 		_, _, _ = cache.Refresh(ctx, seen.Key) // its own process is the only one that this reaches
 	}
 	return nil

@@ -9,6 +9,7 @@ import (
 
 	"github.com/ikkai-go/idempotency/internal/stepentry"
 	"github.com/ikkai-go/idempotency/persistence"
+	"github.com/ikkai-go/idempotency/persistence/storekit"
 )
 
 // planStep plans an entry of a step, after which the request can be resumed. What is recorded of
@@ -27,9 +28,9 @@ func (w *settling) planStep(ctx context.Context, p *Plan) (*Plan, error) {
 		return refuse("it has no step %q", name)
 	}
 	step := opened.Steps[at]
-	_, canCheckpoint := w.desk.store.(persistence.Checkpointer)
+	keeper, keeps := storekit.Able[persistence.Checkpointer](w.desk.store)
 	switch {
-	case !canCheckpoint:
+	case !keeps:
 		return refuse("its store keeps no steps")
 	case w.settlement.kind == stepUndone && opened.Undoing == nil:
 		return refuse("it has not failed for good, so its steps are not to be undone")
@@ -64,7 +65,9 @@ func (w *settling) planStep(ctx context.Context, p *Plan) (*Plan, error) {
 	if w.shown.State == StateDied {
 		p.note("the rest of its run has died at a place that is not known. A guard that refuses unknown outcomes lets it be resumed then.")
 	}
-	p.do = func(ctx context.Context) (Record, error) { return w.carryOut(ctx, w.checkpoint) }
+	p.do = func(ctx context.Context) (Record, error) {
+		return w.carryOut(ctx, func(ctx context.Context, held persistence.Record) error { return w.checkpoint(ctx, keeper, held) })
+	}
 	return p, nil
 }
 
@@ -86,16 +89,12 @@ func finished(step Step, all []Step, output []byte) ([]byte, error) {
 }
 
 // checkpoint records the entry and gives the record up.
-func (w *settling) checkpoint(ctx context.Context, held persistence.Record) error {
-	store, ok := w.desk.store.(persistence.Checkpointer)
-	if !ok {
-		return failed(held.Key, "recording the step", fmt.Errorf("%T keeps no steps", w.desk.store))
-	}
+func (w *settling) checkpoint(ctx context.Context, keeper persistence.Checkpointer, held persistence.Record) error {
 	if held.Status == persistence.StatusPartial {
 		return nil // an earlier try has come this far
 	}
 	lease := held.Lease()
-	if err := store.Checkpoint(ctx, lease, w.entry, w.says); err != nil {
+	if err := keeper.Checkpoint(ctx, lease, w.entry, w.says); err != nil {
 		return failed(held.Key, "recording the step", err)
 	}
 	lease.Steps = withStep(lease.Steps, w.entry, w.says)
