@@ -122,6 +122,14 @@ deps: ## the arrows between the packages, and what a function's binary may conta
 template: $(VENV)/bin/sam ## the SAM template: cfn-lint, sam validate --lint, sam build
 	.ci/template $(VENV)/bin
 
+.PHONY: deploy-check
+deploy-check: $(VENV)/bin/sam ## what ikkai new makes: its tests, SAM, both CDKs and Terraform, as far as the tools are there (minutes)
+	.ci/deploy $(VENV)/bin
+
+.PHONY: deploy-update
+deploy-update: $(VENV)/bin/sam ## the same, and write what the CDK synthesizes to deploy/testdata
+	.ci/deploy $(VENV)/bin update
+
 $(BIN)/golangci-lint: tools/go.mod tools/go.sum
 	go -C tools build -o $(BIN)/ github.com/golangci/golangci-lint/v2/cmd/golangci-lint
 

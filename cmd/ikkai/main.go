@@ -21,6 +21,7 @@ type command struct {
 
 var commands = []command{
 	{"demo", "show Lambda functions survive retries, races, time-outs and failures", runDemo},
+	{"new", "make the folder of a new function: handler, test, and what deploys it", runNew},
 	{"dynamodb", "serve an embedded DynamoDB for local development", runDynamoDB},
 	{"payroll", "pay a month's salaries in starts that are too short, and nobody twice", runPayroll},
 	{"bench", "measure the toolkit's calls beside the bare SDK's, and its work on keys", runBench},
