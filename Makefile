@@ -14,6 +14,8 @@ SEEDS ?= 2000
 SEED ?= 0
 # How much make explore explores: quick, full or deep.
 EXTENT ?= full
+# Modules of their own, for the sake of what only they depend on.
+MODULES := idempotent/otelguard
 # The race detector needs cgo, and cgo a C compiler; everything else needs Go only.
 RACE := $(if $(filter 1,$(shell go env CGO_ENABLED)),-race)
 
@@ -44,6 +46,7 @@ bench-dynamodb: ## the embedded DynamoDB with a table of 50,000 items beside dyn
 .PHONY: test
 test: ## all tests, in random order, with the race detector where there is a C compiler
 	go test $(RACE) -shuffle=on ./...
+	for module in $(MODULES); do go -C $$module test $(RACE) -shuffle=on ./...; done
 	@$(if $(RACE),:,echo "!!! LEFT OUT: the race detector, which needs a C compiler")
 
 .PHONY: test-dynamodb-local
@@ -104,14 +107,17 @@ fmt: ## formatting
 .PHONY: vet
 vet: ## go vet
 	go vet ./...
+	for module in $(MODULES); do go -C $$module vet ./...; done
 
 .PHONY: lint
 lint: $(BIN)/golangci-lint ## golangci-lint, pinned in tools/go.mod
 	$< run
+	for module in $(MODULES); do (cd $$module && $(abspath $<) run); done
 
 .PHONY: tidy
 tidy: ## go.mod and go.sum say what is used
 	go mod tidy -diff
+	for module in $(MODULES); do go -C $$module mod tidy -diff; done
 	go -C tools mod verify >/dev/null
 
 .PHONY: deps

@@ -427,7 +427,7 @@ func ExampleMetrics_Watch() {
 		panic(err)
 	}
 	handler := guard.Handler(func(context.Context) error { return nil })
-	_, _ = handler.Invoke(context.Background(), []byte(`{}`)) // refused
+	_, _ = handler.Invoke(context.Background(), []byte(`{}`))                // refused
 	_, line, _ := bytes.Cut(output.Bytes(), []byte(`,"CloudWatchMetrics":`)) // behind the time
 	fmt.Println(string(line))
 	// Output:
