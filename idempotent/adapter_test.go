@@ -121,7 +121,7 @@ func TestTheCallsOfABatchShareItsTime(t *testing.T) {
 			if (err == nil) != test.alone {
 				t.Errorf("%v, alone: %v", test.at, err)
 			}
-			got, err := idempotent.Do(shared, guard, fmt.Sprint("batch ", test.at), end)
+			got, err := idempotent.Do(ctx, shared, fmt.Sprint("batch ", test.at), end)
 			if (err == nil) != test.batch || err != nil && !errors.Is(err, idempotent.ErrNotStarted) || got != test.reserve {
 				t.Errorf("%v, in the batch: %v before the end, %v; want %v", test.at, got, err, test.reserve)
 			}
@@ -132,8 +132,8 @@ func TestTheCallsOfABatchShareItsTime(t *testing.T) {
 func TestACallInsideACallOfABatchHasATimeOfItsOwn(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		guard := newKeylessGuard(t, persistence.NewMemory(), idempotent.Config{})
-		shared := guard.Batch(within(t, 10*time.Second), 2*time.Second)
-		_, err := idempotent.Do(shared, guard, "outer", func(ctx context.Context) (string, error) {
+		timed := within(t, 10*time.Second)
+		_, err := idempotent.Do(timed, guard.Batch(timed, 2*time.Second), "outer", func(ctx context.Context) (string, error) {
 			time.Sleep(8 * time.Second) // virtual; too late for another call of the batch
 			return idempotent.Do(ctx, guard, "inner", func(context.Context) (string, error) { return "", nil })
 		})

@@ -36,15 +36,13 @@ const (
 
 // newBudget divides the time of a call.
 func (g *Guard) newBudget(ctx context.Context) budget {
-	b := budget{storeTimeout: g.config.StoreTimeout}
-	if shared := ofBatch(ctx); shared != nil {
-		b = *shared
-		b.storeTimeout = g.config.StoreTimeout
-		return b.startingBy(ctx)
+	if g.shared != nil {
+		return g.shared.budget()
 	}
+	b := budget{storeTimeout: g.config.StoreTimeout}
 	deadline, ok := ctx.Deadline()
 	if !ok {
-		return b.startingBy(ctx)
+		return b
 	}
 	left := max(deadline.Sub(wallClock()), 0)
 	reserve := min(defaultReserve, left/reserveFraction)
@@ -55,15 +53,6 @@ func (g *Guard) newBudget(ctx context.Context) budget {
 	b.runUntil = deadline.Add(-reserve)
 	b.settleUntil = deadline.Add(-reserve / answerFraction)
 	b.startBy = b.runUntil
-	return b.startingBy(ctx)
-}
-
-// startingBy keeps to what the context says of when to start.
-func (b budget) startingBy(ctx context.Context) budget {
-	by := startBy(ctx)
-	if !by.IsZero() && (b.startBy.IsZero() || by.Before(b.startBy)) {
-		b.startBy = by
-	}
 	return b
 }
 
@@ -105,63 +94,15 @@ func (b budget) settling(ctx context.Context) (context.Context, context.CancelFu
 // late says that it is too late to start the function, if it is. The clock is read each
 // time: an environment may have been frozen, and a frozen context's timer need not have
 // fired yet.
-func (b budget) late(ctx context.Context, key string) error {
+func (b budget) late(ctx context.Context, key string) error { return b.lateAt(ctx, wallClock(), key) }
+
+func (b budget) lateAt(ctx context.Context, at time.Time, key string) error {
 	err := ctx.Err()
-	if err == nil && !b.startBy.IsZero() && wallClock().After(b.startBy) {
+	if err == nil && !b.startBy.IsZero() && at.After(b.startBy) {
 		err = context.DeadlineExceeded
 	}
 	if err == nil {
 		return nil
 	}
 	return &NotStartedError{Key: key, Err: err}
-}
-
-type (
-	startByKey struct{}
-	batchKey   struct{}
-)
-
-// StartBy returns a context in which guarded calls start their functions at that time
-// at the latest, or not at all: those that would be later end with *NotStartedError, and leave no
-// record behind. It is for adapters that run many calls in the time of one, and have to
-// answer for all of them; of several times the earliest counts. A guarded function's own calls are not bound by it.
-func StartBy(ctx context.Context, by time.Time) context.Context {
-	if earliest := startBy(ctx); !earliest.IsZero() {
-		by = earlier(by, earliest)
-	}
-	return context.WithValue(ctx, startByKey{}, by)
-}
-
-// Batch returns a context for the calls of one batch, for which the time until its
-// deadline is divided once: what is kept for recording and answering ([Config.Reserve])
-// does not shrink with the time that is left. Their functions are started only with least
-// ahead of them until their contexts end, or, where least is 0, with as much as is kept;
-// but any is that starts in the first half of the time. Calls that would be later end
-// with *NotStartedError, and leave no record behind.
-//
-// It is for adapters that run many calls in the time of one, and have to answer for all
-// of them. A guarded function's own calls are not bound by it.
-func (g *Guard) Batch(ctx context.Context, least time.Duration) context.Context {
-	b := g.newBudget(ctx)
-	if b.deadline.IsZero() {
-		return ctx
-	}
-	if least <= 0 {
-		least = b.deadline.Sub(b.runUntil)
-	}
-	half := b.deadline.Add(-max(b.deadline.Sub(wallClock()), 0) / 2)
-	b.startBy = later(b.runUntil.Add(-least), earlier(half, b.runUntil))
-	return context.WithValue(ctx, batchKey{}, &b)
-}
-
-func startBy(ctx context.Context) time.Time {
-	by, _ := ctx.Value(startByKey{}).(time.Time)
-	return by
-}
-
-// ofBatch returns the budget of the batch that a call belongs to; nil where it belongs to
-// none.
-func ofBatch(ctx context.Context) *budget {
-	b, _ := ctx.Value(batchKey{}).(*budget)
-	return b
 }

@@ -97,13 +97,7 @@ func (g *Guard) newCalling(key string, attempt int, j *journal) *calling {
 // within returns the context of what happens in a call: its function, and the writes
 // that it has enlisted.
 func (c *calling) within(ctx context.Context) context.Context {
-	if !startBy(ctx).IsZero() {
-		ctx = context.WithValue(ctx, startByKey{}, nil)
-	}
-	if ofBatch(ctx) != nil {
-		ctx = context.WithValue(ctx, batchKey{}, nil)
-	}
-	return context.WithValue(withoutObserver(ctx), callKey{}, c)
+	return context.WithValue(ctx, callKey{}, c)
 }
 
 // enlisting returns a context in which writes are enlisted with the enlistment that

@@ -25,7 +25,7 @@ type Config struct {
 	// Key selects from the payload what identifies a request. Required for
 	// [Guard.Handler] and [Func]; [idempotency.WholePayload] is right only where nothing
 	// in the payload differs between tries, so not for the events of API Gateway or SQS.
-	// [Do] and package httpguard get their keys otherwise, as does [Each], and refuse a
+	// [Do] and packages batch and httpguard get their keys otherwise, and refuse a
 	// guard that has one. With package eventguard nil means the source's own ID of each
 	// record.
 	Key *idempotency.Expression

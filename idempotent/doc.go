@@ -23,16 +23,29 @@
 //	                ├─ other payload ─▶ *MismatchError
 //	                └─ running ───────▶ wait for it, or *InProgressError
 //
-// [Each] runs a function for each of many items, as calls of their own.
+// Package batch runs a function for each of many items, as calls of their own.
 //
 // # Where requests come from
 //
 // What a duplicate looks like, and how it is answered, depends on who sends it.
 // Package httpguard guards HTTP APIs, eventguard queues, streams and topics, and
 // client is for those who call a guarded API. They use nothing of this package
-// but what it exports: an adapter of your own takes the identity of a payload
-// from [Guard.Identify] and runs under it by [DoAs]; [WithObserver] tells it what
-// became of the record.
+// but what it exports.
+//
+// An adapter of your own does five things, and has a method of [Guard] for each:
+//
+//   - It identifies a request: [Guard.IdentifyOr] takes a payload, and an ID that the
+//     source gives it; [Guard.Identity] a key found by other means. What it refuses before a
+//     guard is asked, it tells by [Guard.Report]; and lets it pass where [Guard.Off] says
+//     that the guards are switched off.
+//   - It runs the function under the identity, by [DoAs], through a guard that is
+//     [Guard.Observing], since the function's own error does not tell what became of the
+//     record.
+//   - It answers by [VerdictOf].
+//   - Where it has to answer for many calls, [Guard.Batch] divides the time once for all of
+//     them, [Guard.Late] says when no other may start, and requests of equal [Identity.Request]
+//     do not run side by side.
+//   - Where the source may send for longer than the TTL, [Guard.Keeping] keeps outcomes.
 //
 // # Steps and sagas
 //
@@ -130,7 +143,7 @@
 //
 // With IDEMPOTENCY_DISABLED (or POWERTOOLS_IDEMPOTENCY_DISABLED) set to 1, t, true,
 // y, yes or on, every guarded function runs every time, unprotected, and each run
-// is reported. The variables are read at every call, as [Disabled] does; any other
+// is reported. The variables are read at every call, as [Guard.Off] does; any other
 // value leaves the guards on. For local runs and tests only.
 //
 // # Errors
@@ -157,7 +170,7 @@
 //	StepError              ErrStep              a step could not run, or not be kept    by its cause
 //	PartialSuccessError    ErrPartialSuccess    failed after finished steps             partial_success, something, yes
 //	CompensationError      ErrCompensation      failed for good, and not undone yet     compensation_failed, something, yes
-//	UnfinishedError        ErrUnfinished        a batch of [Each] has items left        unfinished, something, yes
+//	batch.UnfinishedError  batch.ErrUnfinished  a batch has items left                  unfinished, as far as is known, yes
 //
 // Where only a person can mend it, the last three of a step's or saga's have the code stuck, and
 // say not to retry.

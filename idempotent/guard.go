@@ -1,6 +1,7 @@
 package idempotent
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"os"
@@ -27,6 +28,9 @@ type Guard struct {
 	sizer        storekit.Sizer
 	transactor   storekit.Transactor
 	renewer      persistence.Renewer // also nil where leases are not to be renewed
+	// What a copy for an adapter has besides: see adapter.go.
+	observe func(context.Context, Event)
+	shared  *sharedTime
 }
 
 // New returns a guard for the operation that config describes. It checks the
@@ -102,13 +106,6 @@ func (o *operations) add(store persistence.Store, operation string) bool {
 // time, unprotected. They are read at every call. Meant for local runs and tests
 // only; any other value leaves the guards on.
 var disabledEnv = [...]string{"IDEMPOTENCY_DISABLED", "POWERTOOLS_IDEMPOTENCY_DISABLED"}
-
-// Disabled tells whether the environment switches all guards off at this moment. For
-// adapters: what they refuse before a guard is asked would have to pass as well.
-func Disabled() bool {
-	_, off := disabled()
-	return off
-}
 
 // disabled returns the variable that switches the guards off, if one does.
 func disabled() (string, bool) {

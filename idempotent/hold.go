@@ -189,7 +189,7 @@ func (h *hold) renew(ctx context.Context, end time.Time) error {
 			until := h.guard.leaseEnd(now, h.budget)
 			if err = h.sendRenewal(trying, until); err == nil {
 				h.confirm(until)
-				h.guard.report(ctx, Event{Kind: EventRenewed, Key: h.lease.Key})
+				h.guard.reportWithin(ctx, Event{Kind: EventRenewed, Key: h.lease.Key})
 				return nil
 			}
 		}
@@ -201,7 +201,7 @@ func (h *hold) renew(ctx context.Context, end time.Time) error {
 			h.lose(lost)
 			return lost
 		case !wallClock().Before(over):
-			h.guard.report(ctx, Event{Kind: EventStoreFailed, Key: h.lease.Key,
+			h.guard.reportWithin(ctx, Event{Kind: EventStoreFailed, Key: h.lease.Key,
 				Err: &StoreError{Op: "renew", Key: h.lease.Key, Retryable: persistence.Retryable(err), Err: err}})
 			return errors.Join(errLeaseOver, err)
 		}

@@ -8,6 +8,7 @@ import (
 	"github.com/aws/aws-lambda-go/lambdacontext"
 
 	"github.com/ikkai-go/idempotency"
+	"github.com/ikkai-go/idempotency/idempotent/internal/result"
 )
 
 // Identity is what a guard recognises a request by. It is comparable: two identities of
@@ -70,12 +71,18 @@ func (g *Guard) IdentifyOr(payload []byte, otherwise string) Identity {
 }
 
 // IdentifyItem returns the identity of an item of a named batch: see
-// [idempotency.ItemKey]. No other request has its key. A guard with a Key is refused.
-func (g *Guard) IdentifyItem(batch, item string, payload []byte) Identity {
+// [idempotency.ItemKey]. No other request has its key. The guard's Fingerprint, if it has
+// one, is that of the content's JSON form; without content nothing is compared. A guard with
+// a Key is refused.
+func (g *Guard) IdentifyItem(batch, item string, content any) Identity {
 	if g.keyed() {
 		return g.misidentified("Key", "is set (or a Dialect), and an item's key is made of its batch's name and its ID")
 	}
 	record, err := idempotency.ItemKey(g.config.Operation, batch, item)
+	if err != nil || content == nil || g.config.Fingerprint == nil {
+		return g.identity(identity{key: record}, err)
+	}
+	payload, err := result.EncodeEvent(content)
 	return g.withFingerprint(record, err, payload)
 }
 

@@ -677,5 +677,5 @@ func (j *journal) during(ctx context.Context, kind EventKind, step string, part 
 
 func (j *journal) report(ctx context.Context, e Event) {
 	e.Key, e.Attempt = j.call.Key, j.call.Attempt
-	j.guard.report(ctx, e)
+	j.guard.reportWithin(ctx, e)
 }

@@ -149,12 +149,3 @@ func (e *CompensationError) Verdict() Verdict {
 	}
 	return Verdict{Done: DoneSomething, Retry: true, After: askAgain, Code: CodeCompensationFailed}
 }
-
-// Verdict is [VerdictOf] for an error that the call itself has made.
-func (e *UnfinishedError) Verdict() Verdict {
-	p := e.Progress
-	if p.Done+p.Replayed+p.Permanent+p.Failed+p.Held == 0 {
-		return Verdict{Done: DoneNothing, Retry: true, Code: CodeUnfinished}
-	}
-	return Verdict{Done: DoneSomething, Retry: true, Code: CodeUnfinished}
-}

@@ -6,36 +6,22 @@ import (
 	"strings"
 )
 
-type observerKey struct{}
-
-// WithObserver returns a context in which one guarded call tells observe its events,
-// on the goroutine of the call and after Config.Observe. Calls that the guarded
-// function makes in turn are not among them, nor are those of its steps.
-//
-// It is for adapters: the function's own error comes out unchanged, and only the
-// events tell what became of its record. A permanent failure is recorded if the last
-// event is EventExecuted or EventReplayed.
-func WithObserver(ctx context.Context, observe func(context.Context, Event)) context.Context {
-	return context.WithValue(ctx, observerKey{}, observe)
-}
-
-// withoutObserver is for the guarded function, whose own calls are not the observed one.
-func withoutObserver(ctx context.Context) context.Context {
-	if ctx.Value(observerKey{}) == nil {
-		return ctx
-	}
-	return context.WithValue(ctx, observerKey{}, nil)
-}
-
-// report tells the observers and the logger.
+// report tells the observers and the logger of an event of a call, on its goroutine.
 func (g *Guard) report(ctx context.Context, e Event) {
+	g.reportWithin(ctx, e)
+	if g.observe != nil {
+		e.Operation = g.config.Operation
+		g.observe(ctx, e)
+	}
+}
+
+// reportWithin is report for what happens while the function runs, on whatever goroutine:
+// adapters observe calls only.
+func (g *Guard) reportWithin(ctx context.Context, e Event) {
 	e.Operation = g.config.Operation
 	g.log(ctx, e)
 	if g.config.Observe != nil {
 		g.config.Observe(ctx, e)
-	}
-	if observe, ok := ctx.Value(observerKey{}).(func(context.Context, Event)); ok && observe != nil {
-		observe(ctx, e)
 	}
 }
 

@@ -34,14 +34,14 @@ func TestAnObserverSeesOneCallAndNoneInside(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Setenv("IDEMPOTENCY_DISABLED", test.disabled)
 			var seen []idempotent.EventKind
-			ctx := idempotent.WithObserver(t.Context(), func(_ context.Context, e idempotent.Event) {
+			observed := outer.Observing(func(_ context.Context, e idempotent.Event) {
 				if e.Operation != "outer" {
 					t.Errorf("sees an event of %s", e.Operation)
 				}
 				seen = append(seen, e.Kind)
 			})
 			for range 2 {
-				_, err := idempotent.Do(ctx, outer, "o1", func(ctx context.Context) (int, error) {
+				_, err := idempotent.Do(t.Context(), observed, "o1", func(ctx context.Context) (int, error) {
 					_, err := idempotent.Do(ctx, inner, "i1", func(context.Context) (int, error) { return 1, nil })
 					return 0, errors.Join(err, idempotent.Permanent(declined))
 				})
@@ -56,16 +56,16 @@ func TestAnObserverSeesOneCallAndNoneInside(t *testing.T) {
 	}
 }
 
-func ExampleWithObserver() {
+func ExampleGuard_Observing() {
 	guard, err := idempotent.New(persistence.NewMemory(), idempotent.Config{Operation: "observed"})
 	if err != nil {
 		panic(err)
 	}
 	recorded := false
-	ctx := idempotent.WithObserver(context.Background(), func(_ context.Context, e idempotent.Event) {
+	observed := guard.Observing(func(_ context.Context, e idempotent.Event) {
 		recorded = e.Kind == idempotent.EventExecuted || e.Kind == idempotent.EventReplayed
 	})
-	_, err = idempotent.Do(ctx, guard, "o1", func(context.Context) (string, error) {
+	_, err = idempotent.Do(context.Background(), observed, "o1", func(context.Context) (string, error) {
 		return "", idempotent.Permanent(errors.New("card declined"))
 	})
 	fmt.Println(err, recorded)
@@ -92,13 +92,13 @@ func TestEventsTellUntilWhenAnOutcomeIsKept(t *testing.T) {
 				t.Fatal(err)
 			}
 			var told []time.Time
-			ctx := idempotent.WithObserver(t.Context(), func(_ context.Context, e idempotent.Event) {
+			observed := guard.Observing(func(_ context.Context, e idempotent.Event) {
 				if e.Kind != idempotent.EventAcquired {
 					told = append(told, e.ExpiresAt)
 				}
 			})
 			for range 2 {
-				_, _ = idempotent.Do(ctx, guard, "o1", run.fn)
+				_, _ = idempotent.Do(t.Context(), observed, "o1", run.fn)
 			}
 			if !slices.EqualFunc(told, run.want, time.Time.Equal) {
 				t.Errorf("%s: told %v, want %v", name, told, run.want)

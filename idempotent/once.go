@@ -79,6 +79,7 @@ func (o *once) run(ctx context.Context, run body) error {
 		return run(ctx, &o.effect)
 	})
 	o.elapsed = time.Since(started)
+	o.guard.shared.took(o.elapsed)
 	return origin.PassOn(err, o.claim.Key)
 }
 

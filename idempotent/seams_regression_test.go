@@ -367,13 +367,13 @@ func TestNothingGoesOnUndoingWithoutARecord(t *testing.T) {
 func TestARunWithoutARecordIsNotStartedTooLate(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := &odd{Front: storekit.NewFront(persistence.NewMemory())}
-		store.acquire = func(ctx context.Context, _ persistence.Claim) (persistence.Record, error) {
-			<-ctx.Done()
+		store.acquire = func(context.Context, persistence.Claim) (persistence.Record, error) {
+			time.Sleep(40 * time.Second) // virtual: the environment is frozen
 			return persistence.Record{}, errDown
 		}
 		guard := newKeylessGuard(t, store, idempotent.Config{OnStoreFault: idempotent.FailOpen})
-		ctx := idempotent.StartBy(within(t, time.Minute), time.Now().Add(time.Second))
-		_, err := idempotent.Do(ctx, guard, "k", func(context.Context) (int, error) { t.Error("started"); return 0, nil })
+		ctx := within(t, time.Minute)
+		_, err := idempotent.Do(ctx, guard.Batch(ctx, 20*time.Second), "k", func(context.Context) (int, error) { t.Error("started"); return 0, nil })
 		if !errors.Is(err, idempotent.ErrNotStarted) {
 			t.Error(err)
 		}

@@ -85,6 +85,7 @@ func (t *tenure) run(ctx context.Context, run body) error {
 		return run(ctx, &t.effect)
 	})
 	t.elapsed = time.Since(started)
+	t.guard.shared.took(t.elapsed)
 	return origin.PassOn(err, t.record.Key)
 }
 

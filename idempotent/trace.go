@@ -10,7 +10,7 @@ import (
 // of Config.Observe, and are not logged.
 const (
 	// EventBatch is many calls that are answered for together: an event with many records,
-	// or a start of [Each]. Its Err is that of the first record that is not done.
+	// or a start of a batch (package batch). Its Err is that of the first record that is not done.
 	EventBatch EventKind = "batch"
 	// EventCall is a guarded call as a whole. Its Err is the caller's.
 	EventCall EventKind = "call"

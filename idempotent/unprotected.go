@@ -65,7 +65,7 @@ func (g *Guard) settleClaim(ctx context.Context, b budget, c persistence.Claim, 
 func (g *Guard) runUnprotected(ctx context.Context, b budget, key string, why error, run body, left *effect) error {
 	// Guards that are switched off pass everything on, but for what has to be answered in
 	// time together with others.
-	if !Disabled() || ofBatch(ctx) != nil || !startBy(ctx).IsZero() {
+	if !g.Off() || g.shared != nil {
 		if err := b.late(ctx, key); err != nil {
 			return err
 		}
@@ -93,7 +93,9 @@ func (g *Guard) runWithout(ctx context.Context, b budget, c *calling, run body, 
 		c.journal.enlisted = enlisted
 	}
 	defer enlisted.Close()
+	started := time.Now()
 	err := g.during(inner, Event{Kind: EventRun, Key: c.Key}, func(ctx context.Context) error { return run(ctx, left) })
+	g.shared.took(time.Since(started))
 	return enlisted, origin.PassOn(err, c.Key)
 }
 

@@ -9,6 +9,7 @@ import (
 
 	"github.com/ikkai-go/idempotency"
 	"github.com/ikkai-go/idempotency/idempotent"
+	"github.com/ikkai-go/idempotency/idempotent/batch"
 	"github.com/ikkai-go/idempotency/persistence"
 )
 
@@ -51,7 +52,7 @@ func TestAnErrorIsJudgedByTheOutermost(t *testing.T) {
 		"a step of unknown outcome":    {&idempotent.StepError{Err: &idempotent.OutcomeUnknownError{}}, told{idempotent.DoneMaybe, false, idempotent.CodeOutcomeUnknown}},
 		"an unknown step":              {&idempotent.StepError{Err: idempotent.ErrUnknownStep}, told{idempotent.DoneMaybe, false, idempotent.CodeStuck}},
 		"a misused step":               {&idempotent.StepError{Err: idempotent.ErrStepMisuse}, told{idempotent.DoneMaybe, false, idempotent.CodeStuck}},
-		"a batch":                      {&idempotent.UnfinishedError{Progress: idempotent.Progress{Done: 1}}, told{idempotent.DoneSomething, true, idempotent.CodeUnfinished}},
+		"a batch":                      {&batch.UnfinishedError{Progress: batch.Progress{Done: 1}}, told{idempotent.DoneSomething, true, idempotent.CodeUnfinished}},
 		"a bad config":                 {&idempotent.ConfigError{}, told{idempotent.DoneNothing, false, idempotent.CodeInvalidConfig}},
 		"the function's own":           {errBroken, told{idempotent.DoneMaybe, true, idempotent.CodeFunctionFailed}},
 		"the function's own, wrapping": {fmt.Errorf("pay: %w", missing), told{idempotent.DoneMaybe, false, idempotent.CodeFunctionFailed}},
@@ -87,7 +88,7 @@ func TestAnErrorThatAFunctionPassesOnIsItsOwn(t *testing.T) {
 // What a function has passed on may be in other hands as well, to whom it says what it said.
 func TestAnErrorThatIsPassedOnSaysTheSameToOthers(t *testing.T) {
 	shared := &idempotent.KeyError{Operation: "inner", Err: errBroken}
-	guard := newTestGuard(t, persistence.NewMemory(), idempotent.Config{})
+	guard := newKeylessGuard(t, persistence.NewMemory(), idempotent.Config{})
 	for range 2 {
 		_, err := idempotent.Do(t.Context(), guard, "k", func(context.Context) (string, error) { return "", shared })
 		if v := idempotent.VerdictOf(err); v.Code != idempotent.CodeFunctionFailed || v.Done != idempotent.DoneMaybe {

@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"github.com/ikkai-go/idempotency/functions/payroll/salaries"
-	"github.com/ikkai-go/idempotency/idempotent"
+	"github.com/ikkai-go/idempotency/idempotent/batch"
 	"github.com/ikkai-go/idempotency/internal/lambdatest"
 	"github.com/ikkai-go/idempotency/persistence/dynamostore/dynamotest"
 )
@@ -71,7 +71,7 @@ func TestItStopsInTimeAndTheNextStartGoesOn(t *testing.T) {
 			}
 			before := paid
 			paid = len(transfersOf(t, db, "2026-11"))
-			if unfinished, ok := errors.AsType[*idempotent.UnfinishedError](err); paid < employees &&
+			if unfinished, ok := errors.AsType[*batch.UnfinishedError](err); paid < employees &&
 				(!ok || unfinished.Progress.Pending != employees-paid || unfinished.Progress.Done != paid-before) {
 				t.Fatalf("start %d has paid %d, and says %v", starts, paid-before, err)
 			}
@@ -128,7 +128,7 @@ func TestWhoCannotBePaidIsLeftForTheNextStart(t *testing.T) {
 	db := newDatabase(t, 10)
 	employ(t, db, "e-007", 0)
 	_, err := newEnvironment(t, db, "", "").Invoke(november)
-	if unfinished, ok := errors.AsType[*idempotent.UnfinishedError](err); !ok || unfinished.Progress.Failed != 1 {
+	if unfinished, ok := errors.AsType[*batch.UnfinishedError](err); !ok || unfinished.Progress.Failed != 1 {
 		t.Errorf("the error is %v", err)
 	}
 	wantPaid(t, db, 9)
@@ -141,7 +141,7 @@ func TestWhoCannotBePaidIsLeftForTheNextStart(t *testing.T) {
 
 func TestABankThatRefusesIsAskedAgain(t *testing.T) {
 	db := newDatabase(t, 10)
-	if _, err := newEnvironment(t, db, "refuse", "").Invoke(november); !errors.Is(err, idempotent.ErrUnfinished) {
+	if _, err := newEnvironment(t, db, "refuse", "").Invoke(november); !errors.Is(err, batch.ErrUnfinished) {
 		t.Errorf("the error is %v", err)
 	}
 	wantPaid(t, db, 0)
@@ -158,7 +158,7 @@ func TestARaiseDoesNotPayASecondTime(t *testing.T) {
 		a.Invoke(november)
 		employ(t, db, "e-000", 3100_00)
 		time.Sleep(retries[0])
-		if _, err := b.Invoke(november); !errors.Is(err, idempotent.ErrUnfinished) {
+		if _, err := b.Invoke(november); !errors.Is(err, batch.ErrUnfinished) {
 			t.Errorf("the error is %v", err)
 		}
 		employ(t, db, "e-000", 3000_00)

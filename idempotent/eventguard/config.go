@@ -65,7 +65,8 @@ type Config struct {
 	// until the guard's Reserve for recording and answering begins, is reported as failed
 	// and comes back, instead of being broken off: it is not acquired, or released again
 	// where that took too long. But what starts in the first half of the time always may.
-	// Defaults to as long as that reserve. For queues, topics and streams.
+	// Defaults to twice what the slowest record of the batch has taken so far, and to at
+	// least as long as that reserve. For queues, topics and streams.
 	Slowest time.Duration
 
 	// Logger gets every record that failed, with its error; never a payload.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"slices"
 	"sync"
+	"time"
 
 	"github.com/ikkai-go/idempotency/idempotent"
 )
@@ -13,7 +14,7 @@ import (
 func (p processor) process(ctx context.Context, records []record) (errs []error) {
 	ctx, end := p.guard.Begin(ctx, idempotent.Event{Kind: idempotent.EventBatch})
 	defer func() { end(firstOf(errs)) }()
-	ctx = p.guard.Batch(ctx, p.config.Slowest)
+	p.guard = p.guard.Batch(ctx, p.config.Slowest)
 	p.identifyAll(ctx, records)
 	errs = make([]error, len(records))
 	o := newOrder(records)
@@ -50,7 +51,7 @@ func (p processor) identifyAll(ctx context.Context, records []record) {
 			for ; i < len(records); i++ {
 				r := &records[i]
 				if r.err == nil {
-					r.err = p.guard.Late(ctx)
+					r.err = p.guard.Late(ctx, time.Now())
 				}
 				p.identify(r)
 			}

@@ -111,9 +111,9 @@ func (p processor) single(ctx context.Context, r *record) error {
 func (p processor) settle(ctx context.Context, r record) error {
 	err, last := r.err, idempotent.EventKind("")
 	if err == nil {
-		observed := idempotent.WithObserver(ctx, func(_ context.Context, e idempotent.Event) { last = e.Kind })
+		observed := p.guard.Observing(func(_ context.Context, e idempotent.Event) { last = e.Kind })
 		// Whatever result an operation has stored, a raw message can hold it.
-		_, err = idempotent.DoAs(observed, p.guard, r.identity, func(ctx context.Context) (json.RawMessage, error) {
+		_, err = idempotent.DoAs(ctx, observed, r.identity, func(ctx context.Context) (json.RawMessage, error) {
 			return nil, finite(r.run(ctx, r.payload))
 		})
 	}

@@ -320,7 +320,7 @@ func TestWhatThereIsNoTimeForComesBackUnacquired(t *testing.T) {
 		timeout time.Duration
 		runs    int
 	}{
-		"two seconds by default":        {eventguard.Config{}, 30 * time.Second, 3}, // starts at 0, 10, 20
+		"twice the slowest by default":  {eventguard.Config{}, 30 * time.Second, 2}, // starts at 0 and 10; the third would be broken off
 		"as long as the slowest":        {eventguard.Config{Slowest: 10 * time.Second}, 30 * time.Second, 2},
 		"quick records":                 {eventguard.Config{Slowest: time.Millisecond}, 30 * time.Second, 3}, // the last until 29
 		"a fifth of a short timeout":    {eventguard.Config{}, time.Second, 1},

@@ -84,14 +84,14 @@ func resumable(answer response, err error) served {
 // returns its response as it is to be recorded.
 func (a *API) serve(ctx context.Context, r *Request, run func(context.Context) (response, error)) (served, error) {
 	id, err := a.identify(ctx, r)
-	if err != nil && !idempotent.Disabled() {
+	if err != nil && !a.guard.Off() {
 		return served{instead: a.malformed(ctx, r, err)}, nil
 	}
 	var own outcome
 	var unsettled response
 	var last idempotent.Event
-	ctx = idempotent.WithObserver(ctx, func(_ context.Context, e idempotent.Event) { last = e })
-	stored, err := idempotent.DoAs(ctx, a.guard, id, func(ctx context.Context) (response, error) {
+	guard := a.guard.Observing(func(_ context.Context, e idempotent.Event) { last = e })
+	stored, err := idempotent.DoAs(ctx, guard, id, func(ctx context.Context) (response, error) {
 		answer, err := run(ctx)
 		switch {
 		case err != nil:
@@ -160,7 +160,7 @@ func (a *API) identify(ctx context.Context, r *Request) (idempotent.Identity, er
 		return a.guard.Identity("", ""), err
 	}
 	record, err := a.recordKey(ctx, r, key)
-	if err != nil || idempotent.Disabled() || key == "" && a.config.BodyKey == nil {
+	if err != nil || a.guard.Off() || key == "" && a.config.BodyKey == nil {
 		return a.guard.Identity(record, ""), err
 	}
 	body, err := r.body(a.config.MaxBody)

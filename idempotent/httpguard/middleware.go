@@ -49,7 +49,7 @@ func (a *API) serveHTTP(w http.ResponseWriter, r *http.Request, next http.Handle
 		body, err = readBody(w, r, limit)
 		return body, err
 	}
-	rec := newRecorder(w, r, a.config.MaxBody)
+	rec := newRecorder(w, r, a.config.MaxBody, a.guard.Off)
 	defer rec.finish()
 	answer, err := a.serve(r.Context(), request, func(ctx context.Context) (response, error) {
 		handled := r.WithContext(ctx)
@@ -59,7 +59,7 @@ func (a *API) serveHTTP(w http.ResponseWriter, r *http.Request, next http.Handle
 		defer leave(r, handled)
 		next.ServeHTTP(rec, handled)
 		rec.finish()
-		if rec.abandoned(ctx) && !idempotent.Disabled() {
+		if rec.abandoned(ctx) && !a.guard.Off() {
 			return response{}, errAbandoned
 		}
 		return rec.response(ctx), nil

@@ -16,8 +16,6 @@ import (
 	"unicode/utf8"
 
 	"github.com/aws/aws-lambda-go/lambdaurl"
-
-	"github.com/ikkai-go/idempotency/idempotent"
 )
 
 var (
@@ -33,6 +31,7 @@ type recorder struct {
 	w      http.ResponseWriter
 	method string
 	limit  int
+	off    func() bool // whether the guards are switched off
 	outer  http.Header // what w had before
 	// plain says that w sends a response without a type as it is; net/http finds one.
 	plain bool
@@ -51,10 +50,10 @@ type recorder struct {
 	finished  bool
 }
 
-func newRecorder(w http.ResponseWriter, r *http.Request, limit int) *recorder {
+func newRecorder(w http.ResponseWriter, r *http.Request, limit int, off func() bool) *recorder {
 	_, behindLambda := lambdaurl.RequestFromContext(r.Context())
 	return &recorder{
-		w: w, method: r.Method, limit: limit, plain: behindLambda, http1: r.ProtoMajor < 2,
+		w: w, method: r.Method, limit: limit, off: off, plain: behindLambda, http1: r.ProtoMajor < 2,
 		outer: w.Header().Clone(), header: w.Header().Clone(),
 	}
 }
@@ -156,7 +155,7 @@ func (rec *recorder) FlushError() error {
 // Hijack refuses: what goes over a hijacked connection can't be recorded. With the guards
 // switched off nothing is.
 func (rec *recorder) Hijack() (net.Conn, *bufio.ReadWriter, error) {
-	if idempotent.Disabled() {
+	if rec.off() {
 		conn, buffered, err := http.NewResponseController(rec.w).Hijack()
 		rec.mu.Lock()
 		defer rec.mu.Unlock()

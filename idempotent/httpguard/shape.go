@@ -5,8 +5,6 @@ import (
 	"errors"
 	"maps"
 	"net/http"
-
-	"github.com/ikkai-go/idempotency/idempotent"
 )
 
 // shape is how an event source writes requests and reads responses.
@@ -34,7 +32,7 @@ func wrap[Event, Answer any](a *API, s shape[Event, Answer], fn func(context.Con
 	return func(ctx context.Context, event Event) (Answer, error) {
 		r := s.read(event)
 		switch {
-		case r.Method == "" && !idempotent.Disabled():
+		case r.Method == "" && !a.guard.Off():
 			return s.write(event, *a.malformed(ctx, r, errShape)), nil
 		case !a.covers(r.Method):
 			return fn(ctx, event)

@@ -15,6 +15,7 @@ import (
 
 	"github.com/ikkai-go/idempotency"
 	"github.com/ikkai-go/idempotency/idempotent"
+	"github.com/ikkai-go/idempotency/idempotent/batch"
 	"github.com/ikkai-go/idempotency/idempotent/eventguard"
 	"github.com/ikkai-go/idempotency/idempotent/httpguard"
 	"github.com/ikkai-go/idempotency/idempotent/powertools"
@@ -136,9 +137,9 @@ func openDoAs(t testing.TB, store persistence.Store, c idempotent.Config, fn ent
 
 func openEach(t testing.TB, store persistence.Store, c idempotent.Config, fn entrysuite.Function) entrysuite.Door {
 	guard := newGuard(t, store, c)
-	batch := idempotent.Batch[order]{Name: "round", ID: func(o order) string { return o.ID }}
+	round := batch.Batch[order]{Name: "round", ID: func(o order) string { return o.ID }}
 	return func(ctx context.Context, r entrysuite.Request) entrysuite.Answer {
-		report, err := idempotent.Each(ctx, guard, batch, []order{{ID: r.Key, Content: r.Content}}, func(ctx context.Context, o order) error {
+		report, err := batch.Each(ctx, guard, round, []order{{ID: r.Key, Content: r.Content}}, func(ctx context.Context, o order) error {
 			_, err := fn(ctx, o.request())
 			return err
 		})

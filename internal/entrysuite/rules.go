@@ -215,11 +215,10 @@ func hungStore(l *lab) {
 }
 
 func tooLate(l *lab) {
-	d := l.open(idempotent.Config{}, receipt)
-	ctx, cancel := context.WithTimeout(l.Context(), time.Minute)
+	d := l.openOn(&frozen{Memory: l.memory, wakes: 9500 * time.Millisecond}, idempotent.Config{}, receipt)
+	ctx, cancel := context.WithTimeout(l.Context(), 10*time.Second)
 	defer cancel()
-	a := d(idempotent.StartBy(ctx, time.Now().Add(-time.Millisecond)), order)
-	l.wantTold(a, idempotent.CodeNotStarted, idempotent.DoneNothing, true, "too late")
+	l.wantTold(d(ctx, order), idempotent.CodeNotStarted, idempotent.DoneNothing, true, "too late")
 	l.wantRuns(0, "too late")
 	if records := l.memory.Records(); len(records) > 0 {
 		l.fault("too late: left %+v", records)

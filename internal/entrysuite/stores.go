@@ -3,6 +3,7 @@ package entrysuite
 import (
 	"context"
 	"errors"
+	"time"
 
 	"github.com/ikkai-go/idempotency/persistence"
 )
@@ -38,6 +39,20 @@ func (d *deaf) Acquire(ctx context.Context, c persistence.Claim) (persistence.Re
 		d.heard = true
 		return persistence.Record{}, errDown
 	}
+	return r, err
+}
+
+// frozen is a store of an environment that is frozen after it has asked for a record, and so
+// hears of it later than its context allows.
+type frozen struct {
+	*persistence.Memory
+	wakes time.Duration // after that
+}
+
+// Acquire implements [persistence.Store].
+func (f *frozen) Acquire(ctx context.Context, c persistence.Claim) (persistence.Record, error) {
+	r, err := f.Memory.Acquire(ctx, c)
+	time.Sleep(f.wakes) // virtual
 	return r, err
 }
 

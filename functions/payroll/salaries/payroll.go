@@ -13,6 +13,7 @@ import (
 	"github.com/ikkai-go/idempotency/functions/internal/ledger"
 	"github.com/ikkai-go/idempotency/functions/internal/simulated"
 	"github.com/ikkai-go/idempotency/idempotent"
+	"github.com/ikkai-go/idempotency/idempotent/batch"
 	"github.com/ikkai-go/idempotency/persistence/dynamostore"
 )
 
@@ -78,12 +79,12 @@ func (s Summary) String() string {
 // Pay pays everybody who was not paid for the month yet. It stops in time before the
 // deadline of ctx. An error says that somebody is left: start it again. Progress, if
 // not nil, is told of each employee.
-func (p *Payroll) Pay(ctx context.Context, month string, progress func(idempotent.Progress)) (Summary, error) {
+func (p *Payroll) Pay(ctx context.Context, month string, progress func(batch.Progress)) (Summary, error) {
 	staff, err := p.employees(ctx)
 	if err != nil {
 		return Summary{Month: month}, err
 	}
-	report, err := idempotent.Each(ctx, p.guard, idempotent.Batch[Employee]{
+	report, err := batch.Each(ctx, p.guard, batch.Batch[Employee]{
 		Name:     month,
 		ID:       func(e Employee) string { return e.ID },
 		Progress: progress,

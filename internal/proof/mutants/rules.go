@@ -64,7 +64,7 @@ var ruleMutants = []mutant{
 		file:   "idempotent/budget.go",
 		old:    "if err == nil && !b.startBy.IsZero() && ",
 		new:    "if false && ",
-		caught: []test{{"internal/entrysuite", "TestEveryEntryPointKeepsEveryRule"}},
+		caught: []test{{"idempotent", "TestTheCallsOfABatchShareItsTime"}},
 	},
 	{
 		name:   "asking the store may take all the time that there is",

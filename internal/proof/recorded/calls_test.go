@@ -19,6 +19,7 @@ import (
 
 	"github.com/ikkai-go/idempotency"
 	"github.com/ikkai-go/idempotency/idempotent"
+	"github.com/ikkai-go/idempotency/idempotent/batch"
 	"github.com/ikkai-go/idempotency/idempotent/eventguard"
 	"github.com/ikkai-go/idempotency/idempotent/httpguard"
 	"github.com/ikkai-go/idempotency/idempotent/powertools"
@@ -202,7 +203,7 @@ var calls = []call{
 	}},
 
 	{name: "batch", make: func(w *world) string {
-		report, err := idempotent.Each(w.context(), w.keyless(w.store(), idempotent.Config{}), idempotent.Batch[string]{
+		report, err := batch.Each(w.context(), w.keyless(w.store(), idempotent.Config{}), batch.Batch[string]{
 			Name: "2026-11", ID: func(id string) string { return id }, Concurrency: 1,
 		}, []string{"ada", "ben", "cleo"}, func(_ context.Context, id string) error {
 			w.run("pay " + id)

@@ -8,7 +8,7 @@ import (
 	"github.com/schollz/progressbar/v3"
 
 	"github.com/ikkai-go/idempotency/functions/payroll/salaries"
-	"github.com/ikkai-go/idempotency/idempotent"
+	"github.com/ikkai-go/idempotency/idempotent/batch"
 )
 
 // Bar tells a start by a progress bar, on a terminal.
@@ -21,7 +21,7 @@ type Bar struct {
 func NewBar(w io.Writer) *Bar { return &Bar{Lines: NewLines(w)} }
 
 // Progress implements [Narrator].
-func (b *Bar) Progress(p idempotent.Progress) {
+func (b *Bar) Progress(p batch.Progress) {
 	if b.bar == nil {
 		b.bar = progressbar.NewOptions(p.Total,
 			progressbar.OptionSetWriter(b.w),

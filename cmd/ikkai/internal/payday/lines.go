@@ -5,7 +5,7 @@ import (
 	"io"
 
 	"github.com/ikkai-go/idempotency/functions/payroll/salaries"
-	"github.com/ikkai-go/idempotency/idempotent"
+	"github.com/ikkai-go/idempotency/idempotent/batch"
 )
 
 // Lines tells a start in a line.
@@ -21,7 +21,7 @@ func NewLines(w io.Writer) *Lines { return &Lines{w: w} }
 func (l *Lines) Start(n int) { l.n = n }
 
 // Progress implements [Narrator].
-func (*Lines) Progress(idempotent.Progress) {}
+func (*Lines) Progress(batch.Progress) {}
 
 // End implements [Narrator].
 func (l *Lines) End(s salaries.Summary, err error) {

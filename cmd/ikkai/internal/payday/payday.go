@@ -11,7 +11,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 
 	"github.com/ikkai-go/idempotency/functions/payroll/salaries"
-	"github.com/ikkai-go/idempotency/idempotent"
+	"github.com/ikkai-go/idempotency/idempotent/batch"
 )
 
 // Options say what is to be paid, and how.
@@ -26,7 +26,7 @@ type Narrator interface {
 	// Start is a start of the payroll, counted from 1.
 	Start(n int)
 	// Progress comes after each employee.
-	Progress(idempotent.Progress)
+	Progress(batch.Progress)
 	// End is that of a start; the error says why somebody is left.
 	End(salaries.Summary, error)
 }
@@ -70,7 +70,7 @@ func payAll(ctx context.Context, payroll *salaries.Payroll, o Options, narrator 
 			return nil
 		case ctx.Err() != nil:
 			return context.Cause(ctx)
-		case !errors.Is(err, idempotent.ErrUnfinished):
+		case !errors.Is(err, batch.ErrUnfinished):
 			return err
 		case summary.Paid > 0:
 			continue

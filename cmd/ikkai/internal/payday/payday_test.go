@@ -13,19 +13,19 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
 	"github.com/ikkai-go/idempotency/functions/payroll/salaries"
-	"github.com/ikkai-go/idempotency/idempotent"
+	"github.com/ikkai-go/idempotency/idempotent/batch"
 	"github.com/ikkai-go/idempotency/persistence/dynamostore/dynamotest"
 )
 
 // witness notes what it is told.
 type witness struct {
 	summaries []salaries.Summary
-	onSettled func(idempotent.Progress)
+	onSettled func(batch.Progress)
 }
 
 func (*witness) Start(int) {}
 
-func (w *witness) Progress(p idempotent.Progress) {
+func (w *witness) Progress(p batch.Progress) {
 	if w.onSettled != nil {
 		w.onSettled(p)
 	}
@@ -57,7 +57,7 @@ func TestWhatIsInterruptedGoesOnWithTheNextRun(t *testing.T) {
 		db := dynamotest.New(t)
 		interrupted := errors.New("interrupted")
 		ctx, cancel := context.WithCancelCause(t.Context())
-		first := &witness{onSettled: func(p idempotent.Progress) {
+		first := &witness{onSettled: func(p batch.Progress) {
 			if p.Done == 20 {
 				cancel(interrupted)
 			}
@@ -87,7 +87,7 @@ func TestItWaitsForTheLeasesOfARunThatDied(t *testing.T) {
 		hasty := options
 		hasty.Employees = 24
 		ctx, cancel := context.WithCancel(t.Context())
-		settled := &witness{onSettled: func(p idempotent.Progress) {
+		settled := &witness{onSettled: func(p batch.Progress) {
 			if p.Failed > 0 {
 				cancel()
 			}
@@ -137,7 +137,7 @@ start 2: 60 of 100 paid, 40 before, 0 left
 			n := newNarrator(&said)
 			n.Start(1)
 			for done := range 40 {
-				n.Progress(idempotent.Progress{Total: 100, Done: done + 1, Pending: 99 - done})
+				n.Progress(batch.Progress{Total: 100, Done: done + 1, Pending: 99 - done})
 			}
 			bar := said.String()
 			n.End(salaries.Summary{Month: "2026-11", Employees: 100, Paid: 40, Left: 60}, errors.New("60 left"))

@@ -1,4 +1,4 @@
-package idempotent_test
+package batch_test
 
 import (
 	"cmp"
@@ -20,6 +20,7 @@ import (
 
 	"github.com/ikkai-go/idempotency"
 	"github.com/ikkai-go/idempotency/idempotent"
+	"github.com/ikkai-go/idempotency/idempotent/batch"
 	"github.com/ikkai-go/idempotency/persistence"
 	"github.com/ikkai-go/idempotency/persistence/dynamostore"
 	"github.com/ikkai-go/idempotency/persistence/dynamostore/dynamotest"
@@ -35,7 +36,7 @@ func TestABatchMayBeKilledAtAnyRequest(t *testing.T) {
 				p.batch.Concurrency = concurrency
 				dying := &killable{Store: store, left: requests, applied: applied}
 				_, err := p.start(within(t, time.Minute), newKeylessGuard(t, dying, idempotent.Config{}), dying.killed)
-				if dying.killed() && !errors.Is(err, idempotent.ErrUnfinished) && dying.finished < items {
+				if dying.killed() && !errors.Is(err, batch.ErrUnfinished) && dying.finished < items {
 					t.Errorf("%s: %v", p.batch.Name, err)
 				}
 				finished := dying.finished
@@ -71,12 +72,12 @@ func TestTwoStartsAtOnceShareTheWork(t *testing.T) {
 	inVirtualTime(t, func(t *testing.T, store persistence.Store) {
 		p := newPayroll(t, 40, 0)
 		var starts sync.WaitGroup
-		var reports [2]idempotent.BatchReport[employee]
+		var reports [2]batch.Report[employee]
 		var errs [2]error
 		for i, pause := range []time.Duration{70 * time.Millisecond, 110 * time.Millisecond} {
 			guard := newKeylessGuard(t, &killable{Store: store, left: -1}, idempotent.Config{})
 			starts.Go(func() {
-				reports[i], errs[i] = idempotent.Each(within(t, time.Minute), guard, p.batch, p.staff, func(ctx context.Context, e employee) error {
+				reports[i], errs[i] = batch.Each(within(t, time.Minute), guard, p.batch, p.staff, func(ctx context.Context, e employee) error {
 					time.Sleep(pause) // virtual
 					return p.pay(ctx, e, alive)
 				})
@@ -91,7 +92,7 @@ func TestTwoStartsAtOnceShareTheWork(t *testing.T) {
 			if report.Done == 0 {
 				t.Errorf("start %d had no share", i)
 			}
-			if left := report.Held > 0; left != errors.Is(errs[i], idempotent.ErrUnfinished) || len(report.Left) != report.Held {
+			if left := report.Held > 0; left != errors.Is(errs[i], batch.ErrUnfinished) || len(report.Left) != report.Held {
 				t.Errorf("start %d: %+v, %d left, %v", i, report.Progress, len(report.Left), errs[i])
 			}
 		}
@@ -105,27 +106,28 @@ func TestTwoStartsAtOnceShareTheWork(t *testing.T) {
 func TestNoItemIsStartedTooLate(t *testing.T) {
 	const ms = time.Millisecond
 	for name, test := range map[string]struct {
-		deadline, stopBefore time.Duration
-		takes, acquiring     time.Duration // for each item
-		concurrency          int
-		done                 int
-		lastStart            time.Duration // at the latest
+		deadline, slowest time.Duration
+		takes, acquiring  time.Duration // for each item
+		concurrency       int
+		done              int
+		lastStart         time.Duration // at the latest
 	}{
-		"a reserve that is given":        {deadline: 1050 * ms, stopBefore: 300 * ms, takes: 100 * ms, concurrency: 2, done: 16, lastStart: 750 * ms},
-		"to the moment":                  {deadline: 1000 * ms, stopBefore: 300 * ms, takes: 100 * ms, concurrency: 1, done: 8, lastStart: 700 * ms},
-		"the record comes too late":      {deadline: 1050 * ms, stopBefore: 300 * ms, takes: 100 * ms, acquiring: 120 * ms, concurrency: 2, done: 6, lastStart: 750 * ms},
-		"more than there ever is":        {deadline: 1000 * ms, stopBefore: 1001 * ms, takes: 100 * ms, concurrency: 2},
-		"twice the slowest":              {deadline: 5000 * ms, takes: 800 * ms, concurrency: 1, done: 5, lastStart: 3400 * ms},
-		"a second, where there is much":  {deadline: 10000 * ms, takes: 500 * ms, concurrency: 1, done: 19, lastStart: 9000 * ms},
-		"a second, where all are fast":   {deadline: 5000 * ms, takes: 250 * ms, concurrency: 1, done: 17, lastStart: 4000 * ms},
-		"a fifth, where there is little": {deadline: 500 * ms, takes: 25 * ms, concurrency: 1, done: 17, lastStart: 400 * ms},
+		"as given":                       {deadline: 1050 * ms, slowest: 300 * ms, takes: 100 * ms, concurrency: 2, done: 14, lastStart: 645 * ms},
+		"to the moment":                  {deadline: 1000 * ms, slowest: 300 * ms, takes: 100 * ms, concurrency: 1, done: 7, lastStart: 600 * ms},
+		"the record comes too late":      {deadline: 1050 * ms, slowest: 300 * ms, takes: 100 * ms, acquiring: 200 * ms, concurrency: 2, done: 4, lastStart: 645 * ms},
+		"more than there ever is":        {deadline: 1000 * ms, slowest: 1001 * ms, takes: 100 * ms, concurrency: 1, done: 6, lastStart: 500 * ms},
+		"twice the slowest":              {deadline: 5000 * ms, takes: 800 * ms, concurrency: 1, done: 4, lastStart: 2900 * ms},
+		"a second, where there is much":  {deadline: 10000 * ms, takes: 400 * ms, concurrency: 1, done: 20, lastStart: 8000 * ms},
+		"twice, where there is much":     {deadline: 10000 * ms, takes: 500 * ms, concurrency: 1, done: 17, lastStart: 8000 * ms},
+		"a tenth, where all are fast":    {deadline: 5000 * ms, takes: 250 * ms, concurrency: 1, done: 17, lastStart: 4000 * ms},
+		"a tenth, where there is little": {deadline: 500 * ms, takes: 25 * ms, concurrency: 1, done: 17, lastStart: 400 * ms},
 		"time for all":                   {deadline: time.Minute, takes: 25 * ms, concurrency: 1, done: 20, lastStart: time.Minute},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				guard := newKeylessGuard(t, slow{persistence.NewMemory(), test.acquiring}, idempotent.Config{})
 				p := newPayroll(t, 20, test.takes)
-				p.batch.Concurrency, p.batch.StopBefore = test.concurrency, test.stopBefore
+				p.batch.Concurrency, p.batch.Slowest = test.concurrency, test.slowest
 				began := time.Now()
 				report, err := p.start(within(t, test.deadline), guard, alive)
 				if report.Done != test.done || report.Pending != 20-test.done || !slices.Equal(report.Left, p.staff[test.done:]) {
@@ -148,11 +150,11 @@ func TestNoItemIsStartedTooLate(t *testing.T) {
 					}
 					return
 				}
-				unfinished, _ := errors.AsType[*idempotent.UnfinishedError](err)
+				unfinished, _ := errors.AsType[*batch.UnfinishedError](err)
 				if unfinished == nil || !errors.Is(err, idempotent.ErrNotStarted) || unfinished.Progress != report.Progress {
 					t.Fatal(err)
 				}
-				p.batch.StopBefore = 0
+				p.batch.Slowest = 0
 				if report, err := p.start(within(t, time.Hour), guard, alive); err != nil || report.Replayed != test.done {
 					t.Errorf("at once after it: %+v, %v", report.Progress, err)
 				}
@@ -170,7 +172,7 @@ func TestACancelledBatchWaitsForWhatIsUnderWay(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
 		time.AfterFunc(150*time.Millisecond, cancel)
 		report, err := p.start(ctx, guard, alive)
-		if !errors.Is(err, idempotent.ErrUnfinished) || !errors.Is(err, context.Canceled) {
+		if !errors.Is(err, batch.ErrUnfinished) || !errors.Is(err, context.Canceled) {
 			t.Error(err)
 		}
 		if report.Done != 4 || report.Pending != 6 || !slices.Equal(report.Left, p.staff[4:]) {
@@ -190,17 +192,17 @@ func TestProgressComesAfterEachItemAndNeverGoesBack(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		guard := newKeylessGuard(t, persistence.NewMemory(), idempotent.Config{})
 		p := newPayroll(t, 60, 0)
-		var seen []idempotent.Progress // without a lock: one call at a time, on this goroutine
-		p.batch.Progress = func(now idempotent.Progress) { seen = append(seen, now) }
-		report, err := idempotent.Each(t.Context(), guard, p.batch, p.staff, func(_ context.Context, e employee) error {
+		var seen []batch.Progress // without a lock: one call at a time, on this goroutine
+		p.batch.Progress = func(now batch.Progress) { seen = append(seen, now) }
+		report, err := batch.Each(t.Context(), guard, p.batch, p.staff, func(_ context.Context, e employee) error {
 			number, _ := strconv.Atoi(strings.TrimPrefix(e.Number, "e-"))
 			time.Sleep(time.Duration(number*37%11) * time.Millisecond) // virtual
 			return []error{nil, nil, errTryAgain, idempotent.Permanent(errTryAgain)}[number%4]
 		})
-		if !errors.Is(err, idempotent.ErrUnfinished) || len(seen) != 60 || seen[59] != report.Progress {
+		if !errors.Is(err, batch.ErrUnfinished) || len(seen) != 60 || seen[59] != report.Progress {
 			t.Fatalf("%d calls, the last one %+v, and in the end %+v, %v", len(seen), seen[len(seen)-1], report.Progress, err)
 		}
-		before := idempotent.Progress{Total: 60, Pending: 60}
+		before := batch.Progress{Total: 60, Pending: 60}
 		for _, now := range seen {
 			if now.Done < before.Done || now.Failed < before.Failed || now.Permanent < before.Permanent || now.Elapsed < before.Elapsed ||
 				now.Pending != before.Pending-1 || sum(now) != 60 || now.Total != 60 {
@@ -265,18 +267,18 @@ func TestItemsThatFail(t *testing.T) {
 	lost := errors.New("the connection was reset")
 	for name, test := range map[string]struct {
 		fails, fault error // of item e-1, of the store's answer to its outcome
-		want         idempotent.Progress
+		want         batch.Progress
 		left         bool
 		runs         int // of e-1, in two starts
 	}{
-		"for now":               {fails: errTryAgain, want: idempotent.Progress{Failed: 1}, left: true, runs: 2},
-		"like a duplicate":      {fails: errors.Join(errTryAgain, &idempotent.InProgressError{}), want: idempotent.Progress{Failed: 1}, left: true, runs: 2},
-		"like a late one":       {fails: errors.Join(errTryAgain, &idempotent.NotStartedError{Err: lost}), want: idempotent.Progress{Failed: 1}, left: true, runs: 2},
-		"like one that is done": {fails: errors.Join(errTryAgain, idempotent.ErrResultNotStored), want: idempotent.Progress{Failed: 1}, left: true, runs: 2},
-		"for good":              {fails: idempotent.Permanent(errTryAgain), want: idempotent.Progress{Permanent: 1}, runs: 1},
-		"unrecorded":            {fails: idempotent.Permanent(errTryAgain), fault: lost, want: idempotent.Progress{Failed: 1}, left: true, runs: 2},
-		"never":                 {want: idempotent.Progress{Done: 1}, runs: 1},
-		"to be stored":          {fault: lost, want: idempotent.Progress{Failed: 1}, left: true, runs: 2},
+		"for now":               {fails: errTryAgain, want: batch.Progress{Failed: 1}, left: true, runs: 2},
+		"like a duplicate":      {fails: errors.Join(errTryAgain, &idempotent.InProgressError{}), want: batch.Progress{Failed: 1}, left: true, runs: 2},
+		"like a late one":       {fails: errors.Join(errTryAgain, &idempotent.NotStartedError{Err: lost}), want: batch.Progress{Failed: 1}, left: true, runs: 2},
+		"like one that is done": {fails: errors.Join(errTryAgain, idempotent.ErrResultNotStored), want: batch.Progress{Failed: 1}, left: true, runs: 2},
+		"for good":              {fails: idempotent.Permanent(errTryAgain), want: batch.Progress{Permanent: 1}, runs: 1},
+		"unrecorded":            {fails: idempotent.Permanent(errTryAgain), fault: lost, want: batch.Progress{Failed: 1}, left: true, runs: 2},
+		"never":                 {want: batch.Progress{Done: 1}, runs: 1},
+		"to be stored":          {fault: lost, want: batch.Progress{Failed: 1}, left: true, runs: 2},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -299,12 +301,12 @@ func TestItemsThatFail(t *testing.T) {
 					return errors.Join(p.pay(ctx, e, alive), test.fails)
 				}
 				test.want.Total, test.want.Done = 3, test.want.Done+2
-				report, err := idempotent.Each(within(t, time.Minute), guard, p.batch, p.staff, fn)
+				report, err := batch.Each(within(t, time.Minute), guard, p.batch, p.staff, fn)
 				if report.Progress != test.want {
 					t.Errorf("%+v, want %+v", report.Progress, test.want)
 				}
 				switch {
-				case test.left && (!errors.Is(err, idempotent.ErrUnfinished) || !slices.Equal(report.Left, p.staff[1:2])):
+				case test.left && (!errors.Is(err, batch.ErrUnfinished) || !slices.Equal(report.Left, p.staff[1:2])):
 					t.Errorf("left %v, %v", report.Left, err)
 				case !test.left && (err != nil || len(report.Left) > 0):
 					t.Errorf("left %v, %v", report.Left, err)
@@ -323,7 +325,7 @@ func TestItemsThatFail(t *testing.T) {
 				}
 				time.Sleep(2 * time.Minute) // virtual: until the leases end
 				test.fails, test.fault = nil, nil
-				again, err := idempotent.Each(within(t, time.Minute), guard, p.batch, p.staff, fn)
+				again, err := batch.Each(within(t, time.Minute), guard, p.batch, p.staff, fn)
 				if err != nil || again.Permanent != test.want.Permanent || len(again.Errors) != again.Permanent || p.runs["e-1"] != test.runs {
 					t.Errorf("again: %+v, %v, %d runs of e-1", again.Progress, err, p.runs["e-1"])
 				}
@@ -397,7 +399,7 @@ func TestAStoreThatIsDownStopsTheBatch(t *testing.T) {
 				guard := newKeylessGuard(t, &faulty{Store: persistence.NewMemory(), fault: test.fault}, test.config)
 				p := newPayroll(t, items, time.Millisecond)
 				p.batch.Concurrency = concurrency
-				report, err := idempotent.Each(within(t, time.Minute), guard, p.batch, p.staff, func(ctx context.Context, e employee) error {
+				report, err := batch.Each(within(t, time.Minute), guard, p.batch, p.staff, func(ctx context.Context, e employee) error {
 					return errors.Join(p.pay(ctx, e, alive), test.fails)
 				})
 				if report.Failed != test.failed || len(report.Left) != report.Failed+report.Pending || sum(report.Progress) != items {
@@ -427,12 +429,12 @@ func TestAPanicGoesOnWhenTheOthersAreSettled(t *testing.T) {
 		want     func(recovered any, returned bool) bool
 	}{
 		"a panic": {fn: func() { panic(storm{}) }, want: func(recovered any, _ bool) bool {
-			panicked, _ := recovered.(*idempotent.ItemPanic)
+			panicked, _ := recovered.(*batch.ItemPanic)
 			return panicked != nil && panicked.ID == "e-1" && panicked.Value == storm{} && errors.Is(panicked, storm{}) &&
 				strings.Contains(panicked.Error(), "TestAPanicGoesOnWhenTheOthersAreSettled")
 		}},
 		"a panic of nil": {fn: func() { panic(nil) }, want: func(recovered any, _ bool) bool {
-			panicked, _ := recovered.(*idempotent.ItemPanic)
+			panicked, _ := recovered.(*batch.ItemPanic)
 			_, ofNil := errors.AsType[*runtime.PanicNilError](panicked)
 			return ofNil
 		}},
@@ -450,7 +452,7 @@ func TestAPanicGoesOnWhenTheOthersAreSettled(t *testing.T) {
 				p := newPayroll(t, 5, time.Second)
 				p.batch.Concurrency = 3
 				if test.progress != nil {
-					p.batch.Progress = func(idempotent.Progress) { test.progress() }
+					p.batch.Progress = func(batch.Progress) { test.progress() }
 				}
 				var recovered any
 				returned := false
@@ -463,7 +465,7 @@ func TestAPanicGoesOnWhenTheOthersAreSettled(t *testing.T) {
 							t.Errorf("%d are under way still", p.now)
 						}
 					}()
-					_, _ = idempotent.Each(within(t, time.Minute), guard, p.batch, p.staff, func(ctx context.Context, e employee) error {
+					_, _ = batch.Each(within(t, time.Minute), guard, p.batch, p.staff, func(ctx context.Context, e employee) error {
 						if e.Number == "e-1" {
 							test.fn()
 						}
@@ -497,10 +499,10 @@ func TestABadBatchIsRefusedBeforeAnythingRuns(t *testing.T) {
 	guard := newKeylessGuard(t, persistence.NewMemory(), idempotent.Config{})
 	pay := func(context.Context, string) error { t.Error("ran"); return nil }
 	self := func(id string) string { return id }
-	good := idempotent.Batch[string]{Name: "2026-11", ID: self}
+	good := batch.Batch[string]{Name: "2026-11", ID: self}
 	for name, test := range map[string]struct {
 		guard *idempotent.Guard
-		batch idempotent.Batch[string]
+		batch batch.Batch[string]
 		items []string
 		fn    func(context.Context, string) error
 		want  []string // the faulty fields
@@ -508,19 +510,19 @@ func TestABadBatchIsRefusedBeforeAnythingRuns(t *testing.T) {
 	}{
 		"no guard":               {nil, good, []string{"a"}, pay, []string{"Batch"}, "no guard"},
 		"no function":            {guard, good, []string{"a"}, nil, []string{"Batch"}, "no function"},
-		"no name":                {guard, idempotent.Batch[string]{ID: self}, nil, pay, []string{"Batch.Name"}, "empty"},
-		"a name that is no text": {guard, idempotent.Batch[string]{Name: "\xff", ID: self}, nil, pay, []string{"Batch.Name"}, "UTF-8"},
+		"no name":                {guard, batch.Batch[string]{ID: self}, nil, pay, []string{"Batch.Name"}, "empty"},
+		"a name that is no text": {guard, batch.Batch[string]{Name: "\xff", ID: self}, nil, pay, []string{"Batch.Name"}, "UTF-8"},
 		"an empty ID":            {guard, good, []string{"a", ""}, pay, []string{"Batch.ID"}, "is empty for items[1]"},
 		"an ID that is no text":  {guard, good, []string{"\xff"}, pay, []string{"Batch.ID"}, `is "\xff" for items[0]`},
 		"an ID twice":            {guard, good, []string{"a", "b", "a"}, pay, []string{"Batch.ID"}, `is "a" for both items[0] and items[2]`},
 		"all at once": {
-			nil, idempotent.Batch[string]{Concurrency: -1, StopBefore: -1}, nil, nil,
-			[]string{"Batch", "Batch", "Batch.Name", "Batch.Concurrency", "Batch.StopBefore", "Batch.ID"}, "no function",
+			nil, batch.Batch[string]{Concurrency: -1, Slowest: -1}, nil, nil,
+			[]string{"Batch", "Batch", "Batch.Name", "Batch.Concurrency", "Batch.Slowest", "Batch.ID"}, "no function",
 		},
 		"very many": {guard, good, make([]string, 1000), pay, slices.Repeat([]string{"Batch.ID"}, 11), "wrong for 990 more items"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			report, err := idempotent.Each(t.Context(), test.guard, test.batch, test.items, test.fn)
+			report, err := batch.Each(t.Context(), test.guard, test.batch, test.items, test.fn)
 			if !errors.Is(err, idempotent.ErrConfig) || !slices.Equal(faultyFields(err), test.want) || !strings.Contains(err.Error(), test.says) {
 				t.Errorf("%v, want %v", err, test.want)
 			}
@@ -529,7 +531,7 @@ func TestABadBatchIsRefusedBeforeAnythingRuns(t *testing.T) {
 			}
 		})
 	}
-	if report, err := idempotent.Each(t.Context(), guard, good, nil, pay); err != nil || report.Total != 0 {
+	if report, err := batch.Each(t.Context(), guard, good, nil, pay); err != nil || report.Total != 0 {
 		t.Errorf("no items at all: %+v, %v", report, err)
 	}
 }
@@ -541,8 +543,8 @@ func TestNoTwoItemsShareAKey(t *testing.T) {
 		{"a", "bc"}, {"ab", "c"}, {`a","b`, "c"}, {"a", `b","c`}, {`a\`, `"b`}, {"a", "b c"}, {"a b", "c"},
 		{"a", "<"}, {"a", `\u003c`}, {"a", "\u2028"}, {"a", `\u2028`}, {"a", "\ufffd"}, {"1", "2"}, {"12", "\x00"},
 	} {
-		batch := idempotent.Batch[string]{Name: pair[0], ID: func(id string) string { return id }}
-		_, err := idempotent.Each(t.Context(), guard, batch, []string{pair[1]}, func(ctx context.Context, _ string) error {
+		round := batch.Batch[string]{Name: pair[0], ID: func(id string) string { return id }}
+		_, err := batch.Each(t.Context(), guard, round, []string{pair[1]}, func(ctx context.Context, _ string) error {
 			call, _ := idempotent.CallFrom(ctx)
 			if other, known := keys[call.Key]; known {
 				t.Errorf("%q has the key of %s", pair, other)
@@ -567,7 +569,7 @@ func TestAnItemThatHasChangedIsRefused(t *testing.T) {
 	}
 	p.staff[1].Salary++
 	report, err := p.start(t.Context(), guard, alive)
-	if !errors.Is(err, idempotent.ErrUnfinished) || report.Replayed != 2 || !slices.Equal(report.Left, p.staff[1:2]) {
+	if !errors.Is(err, batch.ErrUnfinished) || report.Replayed != 2 || !slices.Equal(report.Left, p.staff[1:2]) {
 		t.Errorf("%+v, %v", report, err)
 	}
 	if len(report.Errors) != 1 || !errors.Is(report.Errors[0], idempotent.ErrMismatch) || report.Errors[0].ID != "e-1" {
@@ -575,10 +577,10 @@ func TestAnItemThatHasChangedIsRefused(t *testing.T) {
 	}
 	p.allPaidOnce()
 
-	unreadable := idempotent.Batch[func()]{Name: "b", ID: func(func()) string { return "no JSON" }}
+	unreadable := batch.Batch[func()]{Name: "b", ID: func(func()) string { return "no JSON" }}
 	nothing := func(context.Context, func()) error { t.Error("ran"); return nil }
-	unread, err := idempotent.Each(t.Context(), guard, unreadable, []func(){nil}, nothing)
-	if !errors.Is(err, idempotent.ErrUnfinished) || !errors.Is(unread.Errors[0], idempotent.ErrKey) {
+	unread, err := batch.Each(t.Context(), guard, unreadable, []func(){nil}, nothing)
+	if !errors.Is(err, batch.ErrUnfinished) || !errors.Is(unread.Errors[0], idempotent.ErrKey) {
 		t.Error(unread, err)
 	}
 }
@@ -657,16 +659,16 @@ func TestAnItemGoesOnAfterItsFinishedSteps(t *testing.T) {
 			}
 			return nil
 		}
-		report, err := idempotent.Each(t.Context(), guard, p.batch, p.staff, fn)
-		if !errors.Is(err, idempotent.ErrUnfinished) || !slices.Equal(report.Left, p.staff[1:2]) || !errors.Is(report.Errors[0], idempotent.ErrPartialSuccess) {
+		report, err := batch.Each(t.Context(), guard, p.batch, p.staff, fn)
+		if !errors.Is(err, batch.ErrUnfinished) || !slices.Equal(report.Left, p.staff[1:2]) || !errors.Is(report.Errors[0], idempotent.ErrPartialSuccess) {
 			t.Errorf("%+v, %v", report, err)
 		}
-		late, err := idempotent.Each(within(t, 0), guard, p.batch, p.staff, fn)
+		late, err := batch.Each(within(t, 0), guard, p.batch, p.staff, fn)
 		if !errors.Is(err, idempotent.ErrNotStarted) || late.Pending != 3 {
 			t.Errorf("%+v, %v", late, err)
 		}
 		printerBroken = false
-		report, err = idempotent.Each(t.Context(), guard, p.batch, p.staff, fn)
+		report, err = batch.Each(t.Context(), guard, p.batch, p.staff, fn)
 		if err != nil || report.Done != 1 || report.Replayed != 2 {
 			t.Errorf("%+v, %v", report, err)
 		}
@@ -709,8 +711,8 @@ func TestOfTwoStartsWithOneRequestOneHasDoneTheItem(t *testing.T) {
 func TestABatchHoldsNoMoreErrorsThanItMay(t *testing.T) {
 	guard := newKeylessGuard(t, persistence.NewMemory(), idempotent.Config{})
 	p := newPayroll(t, 500, 0)
-	report, err := idempotent.Each(t.Context(), guard, p.batch, p.staff, func(context.Context, employee) error { return errTryAgain })
-	if !errors.Is(err, idempotent.ErrUnfinished) || report.Failed != 500 || len(report.Left) != 500 || len(report.Errors) != 100 {
+	report, err := batch.Each(t.Context(), guard, p.batch, p.staff, func(context.Context, employee) error { return errTryAgain })
+	if !errors.Is(err, batch.ErrUnfinished) || report.Failed != 500 || len(report.Left) != 500 || len(report.Errors) != 100 {
 		t.Errorf("%+v, %d left, %d errors, %v", report.Progress, len(report.Left), len(report.Errors), err)
 	}
 	if ids := failedIDs(report); !slices.IsSortedFunc(ids, func(a, b string) int { return number(a) - number(b) }) {
@@ -722,9 +724,9 @@ func TestAnObserverSeesTheItemsOfABatch(t *testing.T) {
 	guard := newKeylessGuard(t, persistence.NewMemory(), idempotent.Config{})
 	p := newPayroll(t, 3, 0)
 	var seen eventLog
-	ctx := idempotent.WithObserver(t.Context(), seen.observe)
+	observed := guard.Observing(seen.observe)
 	for _, want := range []idempotent.EventKind{idempotent.EventExecuted, idempotent.EventReplayed} {
-		if _, err := p.start(ctx, guard, alive); err != nil {
+		if _, err := p.start(t.Context(), observed, alive); err != nil {
 			t.Fatal(err)
 		}
 		if kinds := seen.kinds(); !slices.Equal(kinds, slices.Repeat([]idempotent.EventKind{want}, 3)) {
@@ -788,12 +790,12 @@ func finishThroughFailures(t *testing.T, seed uint64, store persistence.Store, h
 		for number := range settled {
 			known[number] = p.runs[number]
 		}
-		var report idempotent.BatchReport[employee]
+		var report batch.Report[employee]
 		var err error
 		panicked := func() (value any) {
 			defer func() { value = recover() }()
 			guard := newKeylessGuard(t, process, idempotent.Config{OnEndedLease: idempotent.RunAgain})
-			report, err = idempotent.Each(within(t, deadline), guard, p.batch, p.staff, func(ctx context.Context, e employee) error {
+			report, err = batch.Each(within(t, deadline), guard, p.batch, p.staff, func(ctx context.Context, e employee) error {
 				time.Sleep(time.Duration(dice.roll(900)) * time.Millisecond) // virtual
 				switch {
 				case number(e.Number)%7 == 6:
@@ -863,13 +865,13 @@ func finishThroughFailures(t *testing.T, seed uint64, store persistence.Store, h
 }
 
 // adds tells what does not add up in a report.
-func adds(p *payroll, r idempotent.BatchReport[employee], err error) error {
+func adds(p *payroll, r batch.Report[employee], err error) error {
 	switch {
 	case r.Total != len(p.staff) || sum(r.Progress) != r.Total:
 		return fmt.Errorf("%+v does not add up", r.Progress)
 	case len(r.Left) != r.Failed+r.Held+r.Pending:
 		return fmt.Errorf("%d left of %+v", len(r.Left), r.Progress)
-	case (err == nil) != (len(r.Left) == 0) || err != nil && !errors.Is(err, idempotent.ErrUnfinished):
+	case (err == nil) != (len(r.Left) == 0) || err != nil && !errors.Is(err, batch.ErrUnfinished):
 		return fmt.Errorf("%d left, and %w", len(r.Left), err)
 	case len(r.Errors) != r.Failed+r.Permanent:
 		return fmt.Errorf("%d errors of %+v", len(r.Errors), r.Progress)
@@ -883,7 +885,7 @@ func adds(p *payroll, r idempotent.BatchReport[employee], err error) error {
 // payroll is a batch, and a bank that knows downstream keys: a key is paid once.
 type payroll struct {
 	t     *testing.T
-	batch idempotent.Batch[employee]
+	batch batch.Batch[employee]
 	staff []employee
 	takes time.Duration // a payment
 
@@ -907,7 +909,7 @@ func newPayroll(t *testing.T, employees int, takes time.Duration) *payroll {
 	p := &payroll{
 		t: t, takes: takes,
 		keys: make(map[string]bool), paid: make(map[string]int), runs: make(map[string]int), who: make(map[string]bool),
-		batch: idempotent.Batch[employee]{Name: "2026-11", ID: func(e employee) string { return e.Number }},
+		batch: batch.Batch[employee]{Name: "2026-11", ID: func(e employee) string { return e.Number }},
 	}
 	for i := range employees {
 		p.staff = append(p.staff, employee{Number: fmt.Sprintf("e-%d", i), Salary: 3000 + i})
@@ -916,8 +918,8 @@ func newPayroll(t *testing.T, employees int, takes time.Duration) *payroll {
 }
 
 // start starts the batch in a process that is dead once killed says so.
-func (p *payroll) start(ctx context.Context, guard *idempotent.Guard, killed func() bool) (idempotent.BatchReport[employee], error) {
-	return idempotent.Each(ctx, guard, p.batch, p.staff, func(ctx context.Context, e employee) error { return p.pay(ctx, e, killed) })
+func (p *payroll) start(ctx context.Context, guard *idempotent.Guard, killed func() bool) (batch.Report[employee], error) {
+	return batch.Each(ctx, guard, p.batch, p.staff, func(ctx context.Context, e employee) error { return p.pay(ctx, e, killed) })
 }
 
 // pay takes its time, and pays unless the process has been killed by then.
@@ -1123,7 +1125,7 @@ func newDirect(t *testing.T) (*dynamotest.DB, persistence.Store) {
 	return db, store
 }
 
-func sum(p idempotent.Progress) int {
+func sum(p batch.Progress) int {
 	return p.Done + p.Replayed + p.Permanent + p.Failed + p.Held + p.Pending
 }
 
@@ -1132,7 +1134,7 @@ func number(id string) int {
 	return n
 }
 
-func failedIDs(r idempotent.BatchReport[employee]) (ids []string) {
+func failedIDs(r batch.Report[employee]) (ids []string) {
 	for _, failure := range r.Errors {
 		ids = append(ids, failure.ID)
 	}

@@ -1,13 +1,25 @@
-package idempotent_test
+package batch_test
 
 import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"time"
 
 	"github.com/ikkai-go/idempotency/idempotent"
+	"github.com/ikkai-go/idempotency/idempotent/batch"
+	"github.com/ikkai-go/idempotency/persistence"
 )
+
+func newGuard(config idempotent.Config) *idempotent.Guard {
+	config.Logger = slog.New(slog.DiscardHandler)
+	guard, err := idempotent.New(persistence.NewMemory(), config)
+	if err != nil {
+		panic(err)
+	}
+	return guard
+}
 
 // The payroll of a month. The first start finds the bank closed half-way; the second
 // pays whoever is left, and nobody twice.
@@ -18,7 +30,7 @@ func ExampleEach() {
 		Salary int
 	}
 	staff := []employee{{"e-1", 3000}, {"e-2", 3500}, {"e-3", 4000}, {"e-4", 4500}}
-	payroll := idempotent.Batch[employee]{
+	payroll := batch.Batch[employee]{
 		Name:        "2026-11",
 		ID:          func(e employee) string { return e.Number },
 		Concurrency: 1, // for the output to be in order
@@ -36,7 +48,7 @@ func ExampleEach() {
 		return nil
 	}
 	for range 2 {
-		report, err := idempotent.Each(context.Background(), guard, payroll, staff, pay)
+		report, err := batch.Each(context.Background(), guard, payroll, staff, pay)
 		fmt.Printf("%d paid now, %d before, %d failed for good, left: %v\n", report.Done, report.Replayed, report.Permanent, report.Left)
 		for _, failure := range report.Errors {
 			fmt.Println(failure)
@@ -61,15 +73,15 @@ func ExampleEach() {
 // A bar that moves with the work: what is settled, of all.
 func ExampleProgress() {
 	guard := newGuard(idempotent.Config{Operation: "invoice"})
-	invoices := idempotent.Batch[string]{
+	invoices := batch.Batch[string]{
 		Name: "2026-11",
 		ID:   func(customer string) string { return customer },
-		Progress: func(p idempotent.Progress) {
+		Progress: func(p batch.Progress) {
 			fmt.Printf("%d/%d\n", p.Total-p.Pending, p.Total)
 		},
 	}
 	send := func(context.Context, string) error { return nil }
-	_, _ = idempotent.Each(context.Background(), guard, invoices, []string{"c-1", "c-2", "c-3"}, send)
+	_, _ = batch.Each(context.Background(), guard, invoices, []string{"c-1", "c-2", "c-3"}, send)
 	// Output:
 	// 1/3
 	// 2/3
