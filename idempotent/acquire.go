@@ -108,10 +108,17 @@ func (g *Guard) look(ctx context.Context, b budget, c persistence.Claim) (record
 // notAcquired gives up a claim whose fate is not known. If it was applied and
 // only the reply is lost, nobody but this caller knows the owner, and its own
 // retry would be locked out until the lease is over. Even a refusal may follow a
-// try that was applied.
+// try that was applied, unless the store knows that none was.
 func (g *Guard) notAcquired(ctx context.Context, b budget, c persistence.Claim, err error) error {
 	failed := &StoreError{Op: "acquire", Key: c.Key, Retryable: persistence.Retryable(err), Err: err}
-	if g.config.OnStoreFault == FailClosed && !errors.Is(err, persistence.ErrInvalid) && !errors.Is(err, persistence.ErrUnreadable) {
+	fault, _ := errors.AsType[*persistence.Fault](err)
+	unwritten := fault != nil && fault.Unwritten
+	if unwritten {
+		// Most likely it was asked too much. Callers that were turned away together are not
+		// to come back together.
+		failed.after = askAgain + jitter(2*askAgain)
+	}
+	if g.config.OnStoreFault == FailClosed && !unwritten && !errors.Is(err, persistence.ErrInvalid) && !errors.Is(err, persistence.ErrUnreadable) {
 		giving, cancel := b.asking(context.WithoutCancel(ctx))
 		defer cancel()
 		giving, cancel = context.WithTimeout(giving, giveUpTimeout)

@@ -208,7 +208,8 @@ type StoreError struct {
 	Retryable bool
 	Err       error
 
-	told Verdict // where more is known than the fields say
+	told  Verdict       // where more is known than the fields say
+	after time.Duration // when to come back, if it is not known from the fields
 }
 
 func (e *StoreError) Error() string {
@@ -217,9 +218,10 @@ func (e *StoreError) Error() string {
 	switch {
 	case e.Executed:
 		ran = "the function has run"
+	case e.Op == "acquire":
 	case fault != nil && fault.Unwritten:
 		ran = "nothing was written"
-	case e.Op != "acquire":
+	default:
 		ran = "what was written is not known"
 	}
 	return fmt.Sprintf("idempotent: could not %s %s, %s: %v", e.Op, e.Key, ran, e.Err)

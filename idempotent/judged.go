@@ -88,7 +88,7 @@ func (e *StoreError) Verdict() Verdict {
 		v.Done, v.Retry = DoneAll, false
 	}
 	if v.Retry {
-		v.After = askAgain
+		v.After = max(e.after, askAgain)
 	}
 	return v
 }

@@ -74,23 +74,34 @@ func unexplained(err error) bool {
 	return canceled && !known
 }
 
-// busyCodes are the errors, and the cancellation reasons, of a table that would
-// serve the same request a moment later. The request was not applied.
-var busyCodes = []string{
-	"TransactionConflict", "TransactionConflictException",
-	"TransactionInProgressException",
-	"ReplicatedWriteConflictException",
-	"ProvisionedThroughputExceeded", "ProvisionedThroughputExceededException",
-	"ThrottlingError", "ThrottlingException", "Throttling",
-	"RequestLimitExceeded",
-}
+// The errors, and the cancellation reasons, of a table that would serve the same request a
+// moment later. The request was not applied.
+var (
+	// throttleCodes are of more than the table, or one item of it, bears.
+	throttleCodes = []string{
+		"ProvisionedThroughputExceeded", "ProvisionedThroughputExceededException",
+		"ThrottlingError", "ThrottlingException", "Throttling",
+		"RequestLimitExceeded",
+	}
+	// conflictCodes are of another write that was under way.
+	conflictCodes = []string{
+		"TransactionConflict", "TransactionConflictException",
+		"TransactionInProgressException",
+		"ReplicatedWriteConflictException",
+	}
+)
 
-func busy(err error) bool {
+func busy(err error) bool { return throttled(err) || coded(err, conflictCodes) }
+
+func throttled(err error) bool { return coded(err, throttleCodes) }
+
+// coded tells whether an error, or what has decided about a transaction, is one of these.
+func coded(err error, codes []string) bool {
 	if _, reason, known := decisive(err); known {
-		return slices.Contains(busyCodes, aws.ToString(reason.Code))
+		return slices.Contains(codes, aws.ToString(reason.Code))
 	}
 	failure, ok := errors.AsType[smithy.APIError](err)
-	return ok && slices.Contains(busyCodes, failure.ErrorCode())
+	return ok && slices.Contains(codes, failure.ErrorCode())
 }
 
 // transient is what the SDK takes for errors that pass.

@@ -120,6 +120,9 @@ func TestWritesThatRecogniseThemselvesAreSentAgain(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			onEveryWrite(t, func(t *testing.T, db *dynamotest.DB, operation string, call func(context.Context) error) {
 				const failures = 9
+				if name == "throttled" && (strings.Contains(t.Name(), "acquire") || strings.Contains(t.Name(), "take_over")) {
+					return // a claim is given up sooner: see crowded_test.go
+				}
 				db.Inject(dynamotest.Fault{Operation: operation, Times: failures, Do: effect})
 				ctx, cancel := context.WithTimeout(t.Context(), storeTime)
 				defer cancel()

@@ -15,7 +15,7 @@ import (
 const (
 	busyTries  = 6
 	firstPause = 50 * time.Millisecond
-	maxPause   = 400 * time.Millisecond
+	maxPause   = 200 * time.Millisecond
 )
 
 // request makes one request and returns the item that its answer brings.
@@ -23,14 +23,17 @@ type request func(context.Context) (item, error)
 
 // Requests are repeated by two loops. The inner one is the SDK's, with the retryer that the
 // client was given: it has its own pauses, its own end, and a quota that all calls of an
-// environment share. The outer one is here. It begins where the inner one has given up, for
-// whatever reason, and its pauses grow from one such end to the next, so that a table in
+// environment share. What was throttled it leaves alone
+// ([ownPauses]). The outer one is here. It begins where the inner one has given up, for whatever
+// reason, and its pauses grow from one such end to the next, so that a table in
 // trouble is asked a few times a second by each call. What it repeats, and for how long,
 // depends on what the request is.
 
-// retryBusy repeats a request that the table was too busy for, a few times. The SDK repeats
-// throttled requests a few times and conflicts with a transaction not at all, but both are a
-// matter of moments.
+// patience is how a request is repeated.
+type patience func(request, context.Context) (item, error)
+
+// retryBusy repeats a request that the table was too busy for, a few times: it was throttled, or
+// has met a transaction, and both are a matter of moments.
 func (send request) retryBusy(ctx context.Context) (item, error) {
 	return send.repeat(ctx, func(try int, err error) bool { return try < busyTries && busy(err) })
 }
@@ -42,6 +45,15 @@ func (send request) retryBusy(ctx context.Context) (item, error) {
 func (send request) persist(ctx context.Context) (item, error) {
 	_, limited := ctx.Deadline()
 	return send.persistFor(ctx, limited)
+}
+
+// untilThrottled is persist for a write that there is something else to do for where it is
+// throttled.
+func (send request) untilThrottled(ctx context.Context) (item, error) {
+	_, limited := ctx.Deadline()
+	return send.repeat(ctx, func(try int, err error) bool {
+		return (limited || try < busyTries) && passing(err) && !throttled(err)
+	})
 }
 
 // persistFor is persist with a context whose deadline may be another than the caller's.
@@ -56,22 +68,31 @@ func (send request) persistFor(ctx context.Context, limited bool) (item, error) 
 func (send request) repeat(ctx context.Context, again func(try int, err error) bool) (item, error) {
 	found, err := send.once(ctx)
 	for try, pause := 1, firstPause; err != nil && ctx.Err() == nil && again(try, err); try, pause = try+1, min(2*pause, maxPause) {
-		rest := pause/2 + jitter(pause/2)
-		if deadline, ok := ctx.Deadline(); ok && time.Until(deadline) <= rest {
-			if rest = time.Until(deadline) / 2; rest < firstPause/2 {
-				return nil, err
-			}
-		}
-		timer := time.NewTimer(rest)
-		select {
-		case <-timer.C:
-		case <-ctx.Done():
-			timer.Stop()
+		if !rest(ctx, pause) {
 			return nil, err
 		}
 		found, err = send.once(ctx)
 	}
 	return found, err
+}
+
+// rest pauses for half of that time at least, and less than all of it. It returns false, and early, where there is
+// no time for another try.
+func rest(ctx context.Context, pause time.Duration) bool {
+	rest := pause/2 + jitter(pause/2)
+	if deadline, ok := ctx.Deadline(); ok && time.Until(deadline) <= rest {
+		if rest = time.Until(deadline) / 2; rest < firstPause/2 {
+			return false
+		}
+	}
+	timer := time.NewTimer(rest)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return true
+	case <-ctx.Done():
+		return false
+	}
 }
 
 // once sends a request. The last answer outlives the context's deadline: it says more

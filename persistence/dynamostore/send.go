@@ -13,26 +13,26 @@ import (
 // wire is the way to DynamoDB.
 type wire struct {
 	api     API
-	limited []func(*dynamodb.Options) // the request timeout
+	limited []func(*dynamodb.Options) // the request timeout, and whose pauses
 }
 
 func newWire(api API, timeout time.Duration) wire {
-	return wire{api, []func(*dynamodb.Options){limitRequests(timeout)}}
+	return wire{api, []func(*dynamodb.Options){limitRequests(timeout), ownPauses}}
 }
 
-// alone sends a write by itself and returns the item that was asked for.
-func (w wire) alone(ctx context.Context, write Write, returned types.ReturnValue) (item, error) {
+// alone sends a write by itself, with a patience, and returns the item that was asked for.
+func (w wire) alone(ctx context.Context, write Write, returned types.ReturnValue, repeat patience) (item, error) {
 	switch {
 	case write.Put != nil:
-		return w.sendPut(ctx, write.Put)
+		return repeat(w.putting(write.Put), ctx)
 	case write.Update != nil:
-		return w.sendUpdate(ctx, write.Update, returned)
+		return repeat(w.updating(write.Update, returned), ctx)
 	default:
-		return w.sendDelete(ctx, write.Delete)
+		return repeat(w.deleting(write.Delete), ctx)
 	}
 }
 
-func (w wire) sendPut(ctx context.Context, put *types.Put) (item, error) {
+func (w wire) putting(put *types.Put) request {
 	input := &dynamodb.PutItemInput{
 		TableName:                           put.TableName,
 		Item:                                put.Item,
@@ -41,13 +41,13 @@ func (w wire) sendPut(ctx context.Context, put *types.Put) (item, error) {
 		ExpressionAttributeValues:           put.ExpressionAttributeValues,
 		ReturnValuesOnConditionCheckFailure: put.ReturnValuesOnConditionCheckFailure,
 	}
-	return request(func(ctx context.Context) (item, error) {
+	return func(ctx context.Context) (item, error) {
 		_, err := w.api.PutItem(ctx, input, w.limited...)
 		return nil, err
-	}).persist(ctx)
+	}
 }
 
-func (w wire) sendUpdate(ctx context.Context, update *types.Update, returned types.ReturnValue) (item, error) {
+func (w wire) updating(update *types.Update, returned types.ReturnValue) request {
 	input := &dynamodb.UpdateItemInput{
 		TableName:                           update.TableName,
 		Key:                                 update.Key,
@@ -58,16 +58,16 @@ func (w wire) sendUpdate(ctx context.Context, update *types.Update, returned typ
 		ReturnValues:                        returned,
 		ReturnValuesOnConditionCheckFailure: update.ReturnValuesOnConditionCheckFailure,
 	}
-	return request(func(ctx context.Context) (item, error) {
+	return func(ctx context.Context) (item, error) {
 		output, err := w.api.UpdateItem(ctx, input, w.limited...)
 		if err != nil {
 			return nil, err
 		}
 		return output.Attributes, nil
-	}).persist(ctx)
+	}
 }
 
-func (w wire) sendDelete(ctx context.Context, remove *types.Delete) (item, error) {
+func (w wire) deleting(remove *types.Delete) request {
 	input := &dynamodb.DeleteItemInput{
 		TableName:                           remove.TableName,
 		Key:                                 remove.Key,
@@ -76,10 +76,10 @@ func (w wire) sendDelete(ctx context.Context, remove *types.Delete) (item, error
 		ExpressionAttributeValues:           remove.ExpressionAttributeValues,
 		ReturnValuesOnConditionCheckFailure: remove.ReturnValuesOnConditionCheckFailure,
 	}
-	return request(func(ctx context.Context) (item, error) {
+	return func(ctx context.Context) (item, error) {
 		_, err := w.api.DeleteItem(ctx, input, w.limited...)
 		return nil, err
-	}).persist(ctx)
+	}
 }
 
 // tokenKept is for how long a transaction is sent again, less than the ten minutes

@@ -109,7 +109,7 @@ func (w wire) commit(ctx context.Context, writes []Write) (err error) {
 	case len(writes) == 0:
 		return nil
 	case len(writes) == 1 && writes[0].Repeatable && writes[0].ConditionCheck == nil:
-		_, err = w.alone(watching, writes[0].sent(), "")
+		_, err = w.alone(watching, writes[0].sent(), "", request.persist)
 	default:
 		err = w.together(watching, sent(writes)...)
 	}

@@ -15,6 +15,7 @@ type conditional struct {
 	returned types.ReturnValue // the item that the answer to an update brings
 	with     []Write           // of the application, in one transaction with it
 	holds    func(item) bool   // the condition, of one that can be in a transaction
+	patience patience          // of one that is alone; nil persists
 }
 
 // apply sends a write. It returns the item that is there then: after the write,
@@ -23,7 +24,11 @@ type conditional struct {
 func (s *Store) apply(ctx context.Context, w conditional) (applied bool, found item, err error) {
 	watching, tried := watched(ctx)
 	if len(w.with) == 0 {
-		found, err = s.alone(ctx, w.write, w.returned)
+		repeat := w.patience
+		if repeat == nil {
+			repeat = request.persist
+		}
+		found, err = s.alone(ctx, w.write, w.returned, repeat)
 	} else {
 		err = tried.judge(s.together(watching, append([]Write{w.write}, w.with...)...))
 	}
@@ -51,18 +56,23 @@ func (s *Store) apply(ctx context.Context, w conditional) (applied bool, found i
 }
 
 func (s *Store) get(ctx context.Context, key string, consistent *bool) (item, error) {
-	input := &dynamodb.GetItemInput{TableName: s.table, Key: s.schema.key(key), ConsistentRead: consistent}
-	look := request(func(ctx context.Context) (item, error) {
-		output, err := s.api.GetItem(ctx, input, s.limited...)
-		if err != nil || len(output.Item) == 0 {
-			return nil, err
-		}
-		return output.Item, nil
-	})
+	look := s.look(key, consistent)
 	if aws.ToBool(consistent) { // it tells what has become of a write
 		return look.persist(ctx)
 	}
 	return look.retryBusy(ctx)
+}
+
+// look is a request for the item of a key.
+func (s *Store) look(key string, consistent *bool) request {
+	input := &dynamodb.GetItemInput{TableName: s.table, Key: s.schema.key(key), ConsistentRead: consistent}
+	return func(ctx context.Context) (item, error) {
+		output, err := s.api.GetItem(ctx, input, s.limited...)
+		if err != nil || output == nil || len(output.Item) == 0 {
+			return nil, err
+		}
+		return output.Item, nil
+	}
 }
 
 // The placeholders of all expressions. Every name goes through one, so names may

@@ -1,0 +1,141 @@
+package dynamostore
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+
+	"github.com/ikkai-go/idempotency/persistence"
+)
+
+// What a table refuses for being asked too much is not asked for in the same way by
+// everybody, or those who hold records never get to settle them:
+//
+//   - A claim is given up after a few tries, in about a second: nothing has happened yet, and
+//     its caller may come back. Before it is tried again it looks, since a record that is there
+//     answers the call from the table's capacity to read, of which one item has several times as
+//     much. So duplicates leave what one item bears of writes to those that hold it.
+//   - A claim of a key that was throttled a moment ago looks first.
+//   - A write of who holds the record is repeated until its time is over.
+//
+// docs/scale.md shows what comes of it.
+
+const (
+	// A claim that is throttled is tried so often. The pauses add up to about a second: those
+	// that hold records are asked for theirs more often, and for longer.
+	claimTries      = 4
+	firstClaimPause = 200 * time.Millisecond
+	// crowdedFor is for how long a key is taken for one that many ask for.
+	crowdedFor = 10 * time.Second
+	// maxCrowded bounds the memory that these keys take.
+	maxCrowded = 256
+)
+
+// crowded are the keys whose claims were throttled a moment ago, by the clocks of the claims.
+type crowded struct {
+	mu    sync.Mutex
+	until map[string]time.Time
+}
+
+func (k *crowded) has(key string, now time.Time) bool {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	return now.Before(k.until[key])
+}
+
+// add takes a key in, unless there are too many: then all of the table is crowded.
+func (k *crowded) add(key string, now time.Time) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if k.until == nil {
+		k.until = make(map[string]time.Time)
+	}
+	if _, known := k.until[key]; !known && len(k.until) >= maxCrowded {
+		for other, until := range k.until {
+			if !now.Before(until) {
+				delete(k.until, other)
+			}
+		}
+		if len(k.until) >= maxCrowded {
+			return
+		}
+	}
+	k.until[key] = now.Add(crowdedFor)
+}
+
+// applyClaim sends the write of a claim. Where that is throttled, what is there may
+// be the answer as well: it is returned as if it had been in the way.
+func (s *Store) applyClaim(ctx context.Context, c persistence.Claim, w conditional) (applied bool, found item, err error) {
+	w.patience = request.untilThrottled
+	watching, tried := watched(ctx)
+	for try, pause := 1, firstClaimPause; ; try, pause = try+1, 2*pause {
+		applied, found, err = s.apply(watching, w)
+		if !throttled(err) {
+			return applied, found, tried.judge(err)
+		}
+		s.crowded.add(c.Key, c.Now)
+		if found := s.glance(ctx, c); found != nil {
+			return false, found, nil
+		}
+		if try == claimTries || !rest(ctx, pause) {
+			return false, nil, tried.judge(err)
+		}
+	}
+}
+
+// glanceIfCrowded looks what is there before anything is written, where that was too much for the table a
+// moment ago.
+func (s *Store) glanceIfCrowded(ctx context.Context, c persistence.Claim) item {
+	if !s.crowded.has(c.Key, c.Now) {
+		return nil
+	}
+	return s.glance(ctx, c)
+}
+
+// glance returns what is there if that decides a claim, though it was read eventually
+// consistently and may be a moment old: a finished record, which does not change any more, and
+// one of a run that was under way in that moment. Anything else the write has to find out.
+func (s *Store) glance(ctx context.Context, c persistence.Claim) item {
+	found, err := s.look(c.Key, aws.Bool(false)).once(ctx)
+	if err != nil || found == nil {
+		return nil
+	}
+	record, err := s.schema.decode(found)
+	if err != nil {
+		return nil
+	}
+	finished := record.Status.Finished() && !record.Expired(c.Now)
+	underWay := record.LeaseLive(c.Now) && !record.Mismatches(c.Fingerprint)
+	if record.Owner == c.Owner || finished || underWay {
+		return found
+	}
+	return nil
+}
+
+// ownPauses leaves it to this package to repeat what was throttled. The SDK
+// would pause for up to two seconds, and then for up to four, of the five that a write has as
+// a rule, and take it out of the quota of retries that all calls share.
+func ownPauses(o *dynamodb.Options) {
+	if o.Retryer != nil {
+		o.Retryer = unlessThrottled{o.Retryer}
+	}
+}
+
+// unlessThrottled is a retryer that does not retry what was throttled.
+type unlessThrottled struct{ aws.Retryer }
+
+// IsErrorRetryable implements [aws.Retryer].
+func (r unlessThrottled) IsErrorRetryable(err error) bool {
+	return !throttled(err) && r.Retryer.IsErrorRetryable(err)
+}
+
+// GetAttemptToken implements [aws.RetryerV2], as the SDK does for those that do not.
+func (r unlessThrottled) GetAttemptToken(ctx context.Context) (func(error) error, error) {
+	if limiter, ok := r.Retryer.(aws.RetryerV2); ok {
+		return limiter.GetAttemptToken(ctx)
+	}
+	return r.GetInitialToken(), nil
+}
