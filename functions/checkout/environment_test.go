@@ -11,6 +11,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
 	"github.com/ikkai-go/idempotency/functions/internal/ledger"
+	"github.com/ikkai-go/idempotency/functions/internal/wiring"
 	"github.com/ikkai-go/idempotency/internal/lambdatest"
 	"github.com/ikkai-go/idempotency/persistence/dynamostore/dynamotest"
 )
@@ -21,6 +22,9 @@ const (
 	// lease is for how long a run that died keeps its request.
 	lease = timeout + 2*time.Second
 )
+
+// settings are those of the function as it is deployed.
+var settings = map[string]string{"IDEMPOTENCY_TABLE": lambdatest.IdempotencyTable, "SALES_TABLE": salesTable}
 
 // newDatabase is one with the stock that functions/README.md tells: 10 cups, 2 pots.
 func newDatabase(t *testing.T) *dynamotest.DB {
@@ -62,13 +66,12 @@ func stockOf(db *dynamotest.DB, sku string) ledger.Row {
 // service that behave as given.
 func newEnvironment(t *testing.T, db *dynamotest.DB, provider, mail string) *lambdatest.Environment {
 	t.Helper()
-	return start(t, db, settings{simulatedProvider: provider, simulatedMail: mail})
+	return start(t, db, map[string]string{"SIMULATED_PROVIDER": provider, "SIMULATED_MAIL": mail})
 }
 
-func start(t *testing.T, db *dynamotest.DB, s settings) *lambdatest.Environment {
+func start(t *testing.T, db *dynamotest.DB, more map[string]string) *lambdatest.Environment {
 	t.Helper()
-	s.idempotencyTable, s.salesTable = lambdatest.IdempotencyTable, salesTable
-	return lambdatest.Start(t, db, timeout, func(client *dynamodb.Client) (any, error) { return newFunction(client, s) })
+	return lambdatest.Start(t, db, timeout, func(client *dynamodb.Client) (any, error) { return wiring.Build(newFunction, client, settings, more) })
 }
 
 // event reads a file of testdata/events.

@@ -1,17 +1,12 @@
 package main
 
 import (
-	"fmt"
 	"net/http"
 
-	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
-
 	"github.com/ikkai-go/idempotency/functions/internal/httpevent"
-	"github.com/ikkai-go/idempotency/functions/internal/ledger"
-	"github.com/ikkai-go/idempotency/functions/internal/simulated"
+	"github.com/ikkai-go/idempotency/functions/internal/wiring"
 	"github.com/ikkai-go/idempotency/idempotent"
 	"github.com/ikkai-go/idempotency/idempotent/httpguard"
-	"github.com/ikkai-go/idempotency/persistence/dynamostore"
 )
 
 // operation is part of every key that this function has stored.
@@ -25,35 +20,21 @@ const (
 	stepConfirm = "e-mail"
 )
 
-// settings are the function's environment variables.
-type settings struct {
-	idempotencyTable   string
-	salesTable         string
-	simulatedProvider  string
-	providerIdempotent string
-	simulatedMail      string
-	mailIdempotent     string
-}
-
 // newFunction returns what Lambda runs: the handler, guarded.
-func newFunction(client *dynamodb.Client, s settings) (function any, err error) {
-	store, err := dynamostore.New(client, dynamostore.Config{Table: s.idempotencyTable})
+func newFunction(p wiring.Parts) (function any, err error) {
+	sales, err := p.Ledger("SALES_TABLE")
 	if err != nil {
-		return nil, fmt.Errorf("IDEMPOTENCY_TABLE: %w", err)
+		return nil, err
 	}
-	sales, err := ledger.New(client, s.salesTable)
+	provider, err := p.Service(sales, "charge", "PROVIDER")
 	if err != nil {
-		return nil, fmt.Errorf("SALES_TABLE: %w", err)
+		return nil, err
 	}
-	provider, err := simulated.New(sales, "charge", s.simulatedProvider, s.providerIdempotent)
+	mail, err := p.Service(sales, "mail", "MAIL")
 	if err != nil {
-		return nil, fmt.Errorf("SIMULATED_PROVIDER: %w", err)
+		return nil, err
 	}
-	mail, err := simulated.New(sales, "mail", s.simulatedMail, s.mailIdempotent)
-	if err != nil {
-		return nil, fmt.Errorf("SIMULATED_MAIL: %w", err)
-	}
-	guard, err := idempotent.New(store, idempotent.Config{
+	guard, err := idempotent.New(p.Store, idempotent.Config{
 		Operation: operation,
 		Steps:     []string{stepReserve, stepCharge, stepConfirm},
 	})

@@ -9,6 +9,7 @@ import (
 	"github.com/aws/aws-lambda-go/events"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 
+	"github.com/ikkai-go/idempotency/functions/internal/wiring"
 	"github.com/ikkai-go/idempotency/internal/lambdatest"
 	"github.com/ikkai-go/idempotency/persistence/dynamostore/dynamotest"
 )
@@ -17,6 +18,9 @@ const (
 	ordersTable = "orders"
 	timeout     = 10 * time.Second // as in template.yaml
 )
+
+// settings are those of the function as it is deployed.
+var settings = map[string]string{"IDEMPOTENCY_TABLE": lambdatest.IdempotencyTable, "ORDERS_TABLE": ordersTable}
 
 // Messages of the sample events.
 const (
@@ -35,10 +39,7 @@ func newDatabase(t *testing.T) *dynamotest.DB {
 func newEnvironment(t *testing.T, db *dynamotest.DB, behaviour, keys string) *lambdatest.Environment {
 	t.Helper()
 	return lambdatest.Start(t, db, timeout, func(client *dynamodb.Client) (any, error) {
-		return newFunction(client, settings{
-			idempotencyTable: lambdatest.IdempotencyTable, ordersTable: ordersTable,
-			simulatedWarehouse: behaviour, warehouseIdempotent: keys,
-		})
+		return wiring.Build(newFunction, client, settings, map[string]string{"SIMULATED_WAREHOUSE": behaviour, "WAREHOUSE_IDEMPOTENT": keys})
 	})
 }
 

@@ -2,18 +2,13 @@ package main
 
 import (
 	"context"
-	"fmt"
 	"time"
 
 	"github.com/aws/aws-lambda-go/events"
-	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
-
 	"github.com/ikkai-go/idempotency"
-	"github.com/ikkai-go/idempotency/functions/internal/ledger"
-	"github.com/ikkai-go/idempotency/functions/internal/simulated"
+	"github.com/ikkai-go/idempotency/functions/internal/wiring"
 	"github.com/ikkai-go/idempotency/idempotent"
 	"github.com/ikkai-go/idempotency/idempotent/eventguard"
-	"github.com/ikkai-go/idempotency/persistence/dynamostore"
 )
 
 // operation is part of every key that this function has stored.
@@ -27,32 +22,20 @@ const remembered = 30 * 24 * time.Hour
 // many batches do.
 const atOnce = 5
 
-// settings are the function's environment variables.
-type settings struct {
-	idempotencyTable    string
-	ordersTable         string
-	simulatedWarehouse  string
-	warehouseIdempotent string
-}
-
 // function is what Lambda runs.
 type function = func(context.Context, events.SQSEvent) (events.SQSEventResponse, error)
 
 // newFunction is the function: the handler, guarded.
-func newFunction(client *dynamodb.Client, s settings) (function, error) {
-	store, err := dynamostore.New(client, dynamostore.Config{Table: s.idempotencyTable})
+func newFunction(p wiring.Parts) (function, error) {
+	orders, err := p.Ledger("ORDERS_TABLE")
 	if err != nil {
-		return nil, fmt.Errorf("IDEMPOTENCY_TABLE: %w", err)
+		return nil, err
 	}
-	orders, err := ledger.New(client, s.ordersTable)
+	warehouse, err := p.Service(orders, "shipment", "WAREHOUSE")
 	if err != nil {
-		return nil, fmt.Errorf("ORDERS_TABLE: %w", err)
+		return nil, err
 	}
-	warehouse, err := simulated.New(orders, "shipment", s.simulatedWarehouse, s.warehouseIdempotent)
-	if err != nil {
-		return nil, fmt.Errorf("SIMULATED_WAREHOUSE: %w", err)
-	}
-	guard, err := idempotent.New(store, idempotent.Config{
+	guard, err := idempotent.New(p.Store, idempotent.Config{
 		Operation:   operation,
 		Key:         idempotency.MustJMESPath("order_id"),
 		Fingerprint: idempotency.MustJMESPath("[customer, items]"),

@@ -2,38 +2,6 @@
 // order that arrives twice, delivered or sent again, is shipped once.
 package main
 
-import (
-	"context"
-	"log/slog"
-	"os"
+import "github.com/ikkai-go/idempotency/functions/internal/wiring"
 
-	"github.com/aws/aws-lambda-go/lambda"
-	"github.com/aws/aws-lambda-go/lambdacontext"
-	"github.com/aws/aws-sdk-go-v2/config"
-	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
-)
-
-func main() {
-	slog.SetDefault(lambdacontext.NewLogger())
-	function, err := wire(context.Background())
-	if err != nil {
-		slog.Error("orders: can't start", "error", err)
-		os.Exit(1)
-	}
-	lambda.Start(function)
-}
-
-// wire builds the function from its environment: the settings, and what the AWS
-// SDK reads.
-func wire(ctx context.Context) (function, error) {
-	aws, err := config.LoadDefaultConfig(ctx)
-	if err != nil {
-		return nil, err
-	}
-	return newFunction(dynamodb.NewFromConfig(aws), settings{
-		idempotencyTable:    os.Getenv("IDEMPOTENCY_TABLE"),
-		ordersTable:         os.Getenv("ORDERS_TABLE"),
-		simulatedWarehouse:  os.Getenv("SIMULATED_WAREHOUSE"),
-		warehouseIdempotent: os.Getenv("WAREHOUSE_IDEMPOTENT"),
-	})
-}
+func main() { wiring.Start(newFunction) }

@@ -3,6 +3,7 @@ package main
 import (
 	"testing"
 
+	"github.com/ikkai-go/idempotency/functions/internal/wiring"
 	"github.com/ikkai-go/idempotency/idempotent/idempotenttest"
 	"github.com/ikkai-go/idempotency/internal/lambdatest"
 	"github.com/ikkai-go/idempotency/persistence/dynamostore/dynamotest"
@@ -15,7 +16,7 @@ func TestTheOrdersAreProved(t *testing.T) {
 	)
 	idempotenttest.Prove(t, idempotenttest.Function{
 		New: func(e *idempotenttest.Environment) (any, error) {
-			return newFunction(e.Client(), settings{idempotencyTable: lambdatest.IdempotencyTable, ordersTable: ordersTable})
+			return wiring.Build(newFunction, e.Client(), settings)
 		},
 		Request:   batch,
 		Duplicate: idempotenttest.Redelivered(batch),

@@ -7,6 +7,7 @@ import (
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 
+	"github.com/ikkai-go/idempotency/functions/internal/wiring"
 	"github.com/ikkai-go/idempotency/internal/lambdatest"
 	"github.com/ikkai-go/idempotency/persistence/dynamostore/dynamotest"
 )
@@ -15,6 +16,9 @@ const (
 	paymentsTable = "payments"
 	timeout       = 10 * time.Second // as in template.yaml
 )
+
+// settings are those of the function as it is deployed.
+var settings = map[string]string{"IDEMPOTENCY_TABLE": lambdatest.IdempotencyTable, "PAYMENTS_TABLE": paymentsTable, "KEY_SCOPE": "jwt"}
 
 func newDatabase(t *testing.T) *dynamotest.DB {
 	t.Helper()
@@ -25,13 +29,12 @@ func newDatabase(t *testing.T) *dynamotest.DB {
 // given settings.
 func newEnvironment(t *testing.T, db *dynamotest.DB, behaviour, keys string) *lambdatest.Environment {
 	t.Helper()
-	return start(t, db, settings{keyScope: "jwt", simulatedProvider: behaviour, providerIdempotent: keys})
+	return start(t, db, map[string]string{"SIMULATED_PROVIDER": behaviour, "PROVIDER_IDEMPOTENT": keys})
 }
 
-func start(t *testing.T, db *dynamotest.DB, s settings) *lambdatest.Environment {
+func start(t *testing.T, db *dynamotest.DB, more map[string]string) *lambdatest.Environment {
 	t.Helper()
-	s.idempotencyTable, s.paymentsTable = lambdatest.IdempotencyTable, paymentsTable
-	return lambdatest.Start(t, db, timeout, func(client *dynamodb.Client) (any, error) { return newFunction(client, s) })
+	return lambdatest.Start(t, db, timeout, func(client *dynamodb.Client) (any, error) { return wiring.Build(newFunction, client, settings, more) })
 }
 
 // event reads a file of testdata/events.

@@ -4,50 +4,32 @@ import (
 	"fmt"
 	"net/http"
 
-	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
-
 	"github.com/ikkai-go/idempotency"
 	"github.com/ikkai-go/idempotency/functions/internal/httpevent"
-	"github.com/ikkai-go/idempotency/functions/internal/ledger"
-	"github.com/ikkai-go/idempotency/functions/internal/simulated"
+	"github.com/ikkai-go/idempotency/functions/internal/wiring"
 	"github.com/ikkai-go/idempotency/idempotent"
 	"github.com/ikkai-go/idempotency/idempotent/httpguard"
-	"github.com/ikkai-go/idempotency/persistence/dynamostore"
 )
 
 // operation is part of every key that this function has stored; renaming it
 // would run open requests again.
 const operation = "payment"
 
-// settings are the function's environment variables.
-type settings struct {
-	eventSource        string
-	idempotencyTable   string
-	paymentsTable      string
-	keyScope           string
-	simulatedProvider  string
-	providerIdempotent string
-}
-
 // newFunction returns what Lambda runs: the handler, guarded.
-func newFunction(client *dynamodb.Client, s settings) (function any, err error) {
-	store, err := dynamostore.New(client, dynamostore.Config{Table: s.idempotencyTable})
-	if err != nil {
-		return nil, fmt.Errorf("IDEMPOTENCY_TABLE: %w", err)
-	}
-	payments, err := ledger.New(client, s.paymentsTable)
-	if err != nil {
-		return nil, fmt.Errorf("PAYMENTS_TABLE: %w", err)
-	}
-	provider, err := simulated.New(payments, "charge", s.simulatedProvider, s.providerIdempotent)
-	if err != nil {
-		return nil, fmt.Errorf("SIMULATED_PROVIDER: %w", err)
-	}
-	scope, err := keyScope(s.keyScope)
+func newFunction(p wiring.Parts) (function any, err error) {
+	payments, err := p.Ledger("PAYMENTS_TABLE")
 	if err != nil {
 		return nil, err
 	}
-	guard, err := idempotent.New(store, idempotent.Config{Operation: operation})
+	provider, err := p.Service(payments, "charge", "PROVIDER")
+	if err != nil {
+		return nil, err
+	}
+	scope, err := keyScope(p.Setting("KEY_SCOPE"))
+	if err != nil {
+		return nil, err
+	}
+	guard, err := idempotent.New(p.Store, idempotent.Config{Operation: operation})
 	if err != nil {
 		return nil, err
 	}
@@ -61,7 +43,7 @@ func newFunction(client *dynamodb.Client, s settings) (function any, err error) 
 		return nil, err
 	}
 	h := &handler{payments: payments, provider: simulatedProvider{provider}}
-	return httpevent.Guard(api, s.eventSource, h.create)
+	return httpevent.Guard(api, p.Setting("EVENT_SOURCE"), h.create)
 }
 
 // keyScope says whose keys the clients send. There is no default: a function that

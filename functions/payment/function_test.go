@@ -1,29 +1,21 @@
 package main
 
 import (
-	"strings"
 	"testing"
 
+	"github.com/ikkai-go/idempotency/functions/internal/wiring"
 	"github.com/ikkai-go/idempotency/internal/lambdatest"
 )
 
 func TestEverySettingIsChecked(t *testing.T) {
-	complete := settings{idempotencyTable: lambdatest.IdempotencyTable, paymentsTable: paymentsTable, keyScope: "jwt"}
-	client := newDatabase(t).Client()
-	if _, err := newFunction(client, complete); err != nil {
-		t.Fatal(err)
-	}
-	for variable, spoil := range map[string]func(*settings){
-		"EVENT_SOURCE":       func(s *settings) { s.eventSource = "sqs" },
-		"IDEMPOTENCY_TABLE":  func(s *settings) { s.idempotencyTable = "" },
-		"PAYMENTS_TABLE":     func(s *settings) { s.paymentsTable = "" },
-		"KEY_SCOPE":          func(s *settings) { s.keyScope = "" },
-		"SIMULATED_PROVIDER": func(s *settings) { s.simulatedProvider = "off" },
-	} {
-		spoilt := complete
-		spoil(&spoilt)
-		if _, err := newFunction(client, spoilt); err == nil || !strings.Contains(err.Error(), variable) {
-			t.Errorf("%s: %v", variable, err)
-		}
-	}
+	lambdatest.EverySettingIsChecked(t, map[string]string{
+		"EVENT_SOURCE":       "sqs",
+		"IDEMPOTENCY_TABLE":  "",
+		"PAYMENTS_TABLE":     "",
+		"KEY_SCOPE":          "",
+		"SIMULATED_PROVIDER": "off",
+	}, func(spoilt map[string]string) error {
+		_, err := wiring.Build(newFunction, newDatabase(t).Client(), settings, spoilt)
+		return err
+	})
 }

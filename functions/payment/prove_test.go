@@ -3,6 +3,7 @@ package main
 import (
 	"testing"
 
+	"github.com/ikkai-go/idempotency/functions/internal/wiring"
 	"github.com/ikkai-go/idempotency/idempotent/idempotenttest"
 	"github.com/ikkai-go/idempotency/internal/lambdatest"
 	"github.com/ikkai-go/idempotency/persistence/dynamostore/dynamotest"
@@ -12,7 +13,7 @@ import (
 func TestThePaymentIsProved(t *testing.T) {
 	idempotenttest.Prove(t, idempotenttest.Function{
 		New: func(e *idempotenttest.Environment) (any, error) {
-			return newFunction(e.Client(), settings{keyScope: "jwt", idempotencyTable: lambdatest.IdempotencyTable, paymentsTable: paymentsTable})
+			return wiring.Build(newFunction, e.Client(), settings)
 		},
 		Request:   event(t, "httpapi-payment"),
 		Duplicate: event(t, "httpapi-payment-retry"),

@@ -9,6 +9,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 
 	"github.com/ikkai-go/idempotency/functions/internal/ledger"
+	"github.com/ikkai-go/idempotency/functions/internal/wiring"
 	"github.com/ikkai-go/idempotency/functions/payroll/salaries"
 	"github.com/ikkai-go/idempotency/internal/lambdatest"
 	"github.com/ikkai-go/idempotency/persistence/dynamostore/dynamotest"
@@ -18,6 +19,9 @@ const (
 	payrollTable = "payroll"
 	timeout      = 15 * time.Minute // as in template.yaml
 )
+
+// settings are those of the function as it is deployed.
+var settings = map[string]string{"IDEMPOTENCY_TABLE": lambdatest.IdempotencyTable, "PAYROLL_TABLE": payrollTable}
 
 // newDatabase is one with that many employees.
 func newDatabase(t *testing.T, employees int) *dynamotest.DB {
@@ -53,10 +57,7 @@ func newEnvironment(t *testing.T, db *dynamotest.DB, behaviour, keys string) *la
 func newHastyEnvironment(t *testing.T, db *dynamotest.DB, timeout time.Duration, behaviour, keys string) *lambdatest.Environment {
 	t.Helper()
 	return lambdatest.Start(t, db, timeout, func(client *dynamodb.Client) (any, error) {
-		return newFunction(client, salaries.Settings{
-			IdempotencyTable: lambdatest.IdempotencyTable, PayrollTable: payrollTable,
-			SimulatedBank: behaviour, BankIdempotent: keys,
-		})
+		return wiring.Build(newFunction, client, settings, map[string]string{"SIMULATED_BANK": behaviour, "BANK_IDEMPOTENT": keys})
 	})
 }
 

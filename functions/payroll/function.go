@@ -6,8 +6,7 @@ import (
 	"log/slog"
 	"time"
 
-	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
-
+	"github.com/ikkai-go/idempotency/functions/internal/wiring"
 	"github.com/ikkai-go/idempotency/functions/payroll/salaries"
 )
 
@@ -26,8 +25,12 @@ type event struct {
 
 // newFunction is the function. It is the items of the batch that are guarded, not the
 // event: whoever starts the payroll of a month again means to.
-func newFunction(client *dynamodb.Client, s salaries.Settings) (function, error) {
-	payroll, err := salaries.New(client, s)
+func newFunction(p wiring.Parts) (function, error) {
+	payroll, err := salaries.New(p.Store, p.Client, salaries.Settings{
+		PayrollTable:   p.Setting("PAYROLL_TABLE"),
+		SimulatedBank:  p.Setting("SIMULATED_BANK"),
+		BankIdempotent: p.Setting("BANK_IDEMPOTENT"),
+	})
 	if err != nil {
 		return nil, err
 	}

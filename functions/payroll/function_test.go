@@ -2,13 +2,12 @@ package main
 
 import (
 	"errors"
-	"fmt"
-	"strings"
 	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
 
+	"github.com/ikkai-go/idempotency/functions/internal/wiring"
 	"github.com/ikkai-go/idempotency/functions/payroll/salaries"
 	"github.com/ikkai-go/idempotency/idempotent/batch"
 	"github.com/ikkai-go/idempotency/internal/lambdatest"
@@ -81,33 +80,6 @@ func TestItStopsInTimeAndTheNextStartGoesOn(t *testing.T) {
 			t.Errorf("it took %d starts", starts)
 		}
 	})
-}
-
-// Lambda starts an asynchronous invocation again that has failed, a minute later.
-func TestAPayrollThatIsKilledAnywhereIsFinishedByTheNextStart(t *testing.T) {
-	const (
-		employees = 3
-		requests  = 1 + 4*employees // the staff; acquire, payslip, transfer, complete
-	)
-	for at := 1; at <= requests; at++ {
-		t.Run(fmt.Sprintf("after request %d", at), func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				db := newDatabase(t, employees)
-				a, b := newEnvironment(t, db, "", ""), newEnvironment(t, db, "", "")
-				db.Inject(dynamotest.Fault{Request: at, Do: dynamotest.After(func(dynamotest.Request) { a.Kill() })})
-				start := time.Now()
-				a.Invoke(november) // what it answers reaches nobody
-				if !a.Killed() {
-					t.Fatal("the function did not die")
-				}
-				time.Sleep(time.Until(start.Add(retries[0])))
-				if got := pay(t, b, november); got.Paid+got.Before != employees || got.Left != 0 {
-					t.Errorf("the next start: %+v", got)
-				}
-				wantPaid(t, db, employees)
-			})
-		})
-	}
 }
 
 func TestTwoStartsAtOnceShareTheWork(t *testing.T) {
@@ -204,20 +176,12 @@ func TestWithoutDownstreamKeysARunThatDiedPaysTwice(t *testing.T) {
 }
 
 func TestEverySettingIsChecked(t *testing.T) {
-	complete := salaries.Settings{IdempotencyTable: lambdatest.IdempotencyTable, PayrollTable: payrollTable}
-	client := newDatabase(t, 0).Client()
-	if _, err := newFunction(client, complete); err != nil {
-		t.Fatal(err)
-	}
-	for variable, spoil := range map[string]func(*salaries.Settings){
-		"IDEMPOTENCY_TABLE": func(s *salaries.Settings) { s.IdempotencyTable = "" },
-		"PAYROLL_TABLE":     func(s *salaries.Settings) { s.PayrollTable = "" },
-		"SIMULATED_BANK":    func(s *salaries.Settings) { s.SimulatedBank = "off" },
-	} {
-		spoilt := complete
-		spoil(&spoilt)
-		if _, err := newFunction(client, spoilt); err == nil || !strings.Contains(err.Error(), variable) {
-			t.Errorf("%s: %v", variable, err)
-		}
-	}
+	lambdatest.EverySettingIsChecked(t, map[string]string{
+		"IDEMPOTENCY_TABLE": "",
+		"PAYROLL_TABLE":     "",
+		"SIMULATED_BANK":    "off",
+	}, func(spoilt map[string]string) error {
+		_, err := wiring.Build(newFunction, newDatabase(t, 0).Client(), settings, spoilt)
+		return err
+	})
 }

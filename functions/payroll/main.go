@@ -3,40 +3,6 @@
 // twice, and who is left is paid by the next start, which Lambda makes by itself.
 package main
 
-import (
-	"context"
-	"log/slog"
-	"os"
+import "github.com/ikkai-go/idempotency/functions/internal/wiring"
 
-	"github.com/aws/aws-lambda-go/lambda"
-	"github.com/aws/aws-lambda-go/lambdacontext"
-	"github.com/aws/aws-sdk-go-v2/config"
-	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
-
-	"github.com/ikkai-go/idempotency/functions/payroll/salaries"
-)
-
-func main() {
-	slog.SetDefault(lambdacontext.NewLogger())
-	function, err := wire(context.Background())
-	if err != nil {
-		slog.Error("payroll: can't start", "error", err)
-		os.Exit(1)
-	}
-	lambda.Start(function)
-}
-
-// wire builds the function from its environment: the settings, and what the AWS
-// SDK reads.
-func wire(ctx context.Context) (function, error) {
-	aws, err := config.LoadDefaultConfig(ctx)
-	if err != nil {
-		return nil, err
-	}
-	return newFunction(dynamodb.NewFromConfig(aws), salaries.Settings{
-		IdempotencyTable: os.Getenv("IDEMPOTENCY_TABLE"),
-		PayrollTable:     os.Getenv("PAYROLL_TABLE"),
-		SimulatedBank:    os.Getenv("SIMULATED_BANK"),
-		BankIdempotent:   os.Getenv("BANK_IDEMPOTENT"),
-	})
-}
+func main() { wiring.Start(newFunction) }

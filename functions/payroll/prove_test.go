@@ -3,7 +3,7 @@ package main
 import (
 	"testing"
 
-	"github.com/ikkai-go/idempotency/functions/payroll/salaries"
+	"github.com/ikkai-go/idempotency/functions/internal/wiring"
 	"github.com/ikkai-go/idempotency/idempotent/idempotenttest"
 	"github.com/ikkai-go/idempotency/internal/lambdatest"
 	"github.com/ikkai-go/idempotency/persistence/dynamostore/dynamotest"
@@ -13,7 +13,7 @@ import (
 func TestThePayrollIsProved(t *testing.T) {
 	idempotenttest.Prove(t, idempotenttest.Function{
 		New: func(e *idempotenttest.Environment) (any, error) {
-			return newFunction(e.Client(), salaries.Settings{IdempotencyTable: lambdatest.IdempotencyTable, PayrollTable: payrollTable})
+			return wiring.Build(newFunction, e.Client(), settings)
 		},
 		Request: november,
 		Other:   []byte(`{"month":"2026-12"}`),

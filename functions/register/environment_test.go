@@ -6,6 +6,7 @@ import (
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 
+	"github.com/ikkai-go/idempotency/functions/internal/wiring"
 	"github.com/ikkai-go/idempotency/internal/lambdatest"
 	"github.com/ikkai-go/idempotency/persistence/dynamostore/dynamotest"
 )
@@ -14,6 +15,9 @@ const (
 	usersTable = "users"
 	timeout    = 10 * time.Second // as in template.yaml
 )
+
+// settings are those of the function as it is deployed.
+var settings = map[string]string{"IDEMPOTENCY_TABLE": lambdatest.IdempotencyTable, "USERS_TABLE": usersTable}
 
 func newDatabase(t *testing.T) *dynamotest.DB {
 	t.Helper()
@@ -24,10 +28,7 @@ func newDatabase(t *testing.T) *dynamotest.DB {
 func newEnvironment(t *testing.T, db *dynamotest.DB, behaviour, keys string) *lambdatest.Environment {
 	t.Helper()
 	return lambdatest.Start(t, db, timeout, func(client *dynamodb.Client) (any, error) {
-		return newFunction(client, settings{
-			idempotencyTable: lambdatest.IdempotencyTable, usersTable: usersTable,
-			simulatedMail: behaviour, mailIdempotent: keys,
-		})
+		return wiring.Build(newFunction, client, settings, map[string]string{"SIMULATED_MAIL": behaviour, "MAIL_IDEMPOTENT": keys})
 	})
 }
 

@@ -2,46 +2,28 @@ package main
 
 import (
 	"errors"
-	"fmt"
 	"regexp"
 
-	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
-
 	"github.com/ikkai-go/idempotency/functions/internal/httpevent"
-	"github.com/ikkai-go/idempotency/functions/internal/ledger"
-	"github.com/ikkai-go/idempotency/functions/internal/simulated"
+	"github.com/ikkai-go/idempotency/functions/internal/wiring"
 	"github.com/ikkai-go/idempotency/idempotent"
 	"github.com/ikkai-go/idempotency/idempotent/httpguard"
-	"github.com/ikkai-go/idempotency/persistence/dynamostore"
 )
 
 // operation is part of every key that this function has stored.
 const operation = "register"
 
-// settings are the function's environment variables.
-type settings struct {
-	eventSource      string
-	idempotencyTable string
-	usersTable       string
-	simulatedMail    string
-	mailIdempotent   string
-}
-
 // newFunction returns what Lambda runs: the handler, guarded.
-func newFunction(client *dynamodb.Client, s settings) (function any, err error) {
-	store, err := dynamostore.New(client, dynamostore.Config{Table: s.idempotencyTable})
+func newFunction(p wiring.Parts) (function any, err error) {
+	users, err := p.Ledger("USERS_TABLE")
 	if err != nil {
-		return nil, fmt.Errorf("IDEMPOTENCY_TABLE: %w", err)
+		return nil, err
 	}
-	users, err := ledger.New(client, s.usersTable)
+	mail, err := p.Service(users, "mail", "MAIL")
 	if err != nil {
-		return nil, fmt.Errorf("USERS_TABLE: %w", err)
+		return nil, err
 	}
-	mail, err := simulated.New(users, "mail", s.simulatedMail, s.mailIdempotent)
-	if err != nil {
-		return nil, fmt.Errorf("SIMULATED_MAIL: %w", err)
-	}
-	guard, err := idempotent.New(store, idempotent.Config{Operation: operation})
+	guard, err := idempotent.New(p.Store, idempotent.Config{Operation: operation})
 	if err != nil {
 		return nil, err
 	}
@@ -56,7 +38,7 @@ func newFunction(client *dynamodb.Client, s settings) (function any, err error) 
 		return nil, err
 	}
 	h := &handler{users: users, mail: mail}
-	return httpevent.Guard(api, s.eventSource, h.create)
+	return httpevent.Guard(api, p.Setting("EVENT_SOURCE"), h.create)
 }
 
 var uuid = regexp.MustCompile(`^[0-9A-Fa-f]{8}(-[0-9A-Fa-f]{4}){3}-[0-9A-Fa-f]{12}$`)

@@ -2,7 +2,6 @@ package main
 
 import (
 	"encoding/json"
-	"fmt"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -32,23 +31,6 @@ func TestARegistrationThatArrivesTwiceMakesOneAccount(t *testing.T) {
 		t.Errorf("the account is %+v", made)
 	}
 	wantRows(t, db, 1, 1)
-}
-
-func TestTwoAtOnceMakeOneAccount(t *testing.T) {
-	for name, second := range map[string]string{"the same request": aKey, "another request": anotherKey} {
-		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				db := newDatabase(t)
-				const body = `{"email":"ada@example.com","name":"Ada"}`
-				a, b := newEnvironment(t, db, "slow", ""), newEnvironment(t, db, "", "")
-				respond := a.Begin(request(t, aKey, body))
-				synctest.Wait() // for the mail service
-				b.Respond(request(t, second, body), 409)
-				respond(201)
-				wantRows(t, db, 1, 1)
-			})
-		})
-	}
 }
 
 func TestAMailboxThatIsTakenIsRefusedWithoutSayingByWhom(t *testing.T) {
@@ -109,59 +91,18 @@ func TestWithTheGuardsOffAMailboxHasOneAccount(t *testing.T) {
 	wantRows(t, db, 1, 1)
 }
 
-// The function dies right after one of its requests was carried out, and the client
-// tries again: at once, and when the dead run's lease is over.
-func TestARunThatDiedIsRunAgainAndRegistersOnce(t *testing.T) {
-	for _, death := range []struct {
-		after   string
-		request dynamotest.Fault
-		keys    string
-		mails   int
-	}{
-		{"the account", dynamotest.Fault{Operation: "PutItem", Table: usersTable}, "", 1},
-		{"the mail", dynamotest.Fault{Operation: "PutItem", Table: usersTable, Nth: 2}, "", 1},
-		// What no record can prevent where the mail service ignores its key:
-		{"the mail", dynamotest.Fault{Operation: "PutItem", Table: usersTable, Nth: 2}, "off", 2},
-	} {
-		t.Run(fmt.Sprintf("after %s, keys %q", death.after, death.keys), func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				db := newDatabase(t)
-				a, b := newEnvironment(t, db, "", death.keys), newEnvironment(t, db, "", death.keys)
-				death.request.Do = dynamotest.After(func(dynamotest.Request) { a.Kill() })
-				db.Inject(death.request)
-				start := time.Now()
-				a.Invoke(event(t, "httpapi-registration")) // what it answers reaches nobody
-				if !a.Killed() {
-					t.Fatal("the function did not die")
-				}
-				b.Respond(event(t, "httpapi-registration-retry"), 409)
-
-				time.Sleep(time.Until(start.Add(timeout + 2*time.Second)))
-				first := b.Respond(event(t, "httpapi-registration-retry"), 201)
-				if again := b.Respond(event(t, "httpapi-registration-retry"), 201); again.Body != first.Body {
-					t.Errorf("first %s\nagain %s", first.Body, again.Body)
-				}
-				wantRows(t, db, 1, death.mails)
-			})
-		})
-	}
-}
-
-func TestALostReplyChangesNothing(t *testing.T) {
-	const requests = 4 // acquire, account, mail, complete
-	for lost := 1; lost <= requests; lost++ {
-		t.Run(fmt.Sprintf("of request %d", lost), func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				db := newDatabase(t)
-				db.Inject(dynamotest.Fault{Request: lost, Do: dynamotest.LoseReply()})
-				newEnvironment(t, db, "", "off").Respond(event(t, "httpapi-registration"), 201)
-				if got := len(db.Requests()); got != requests+1 {
-					t.Errorf("%d requests, want %d and a repetition", got, requests)
-				}
-				wantRows(t, db, 1, 1)
-			})
-		})
-	}
+// What no record can prevent where the mail service ignores its key; TestTheRegistrationIsProved
+// has one that knows keys.
+func TestWithoutDownstreamKeysARunThatDiedSendsTwoMails(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		db := newDatabase(t)
+		a, b := newEnvironment(t, db, "", "off"), newEnvironment(t, db, "", "off")
+		db.Inject(dynamotest.Fault{Operation: "PutItem", Table: usersTable, Nth: 2, Do: dynamotest.After(func(dynamotest.Request) { a.Kill() })})
+		a.Invoke(event(t, "httpapi-registration")) // what it answers reaches nobody
+		time.Sleep(timeout + 2*time.Second)
+		b.Respond(event(t, "httpapi-registration-retry"), 201)
+		wantRows(t, db, 1, 2)
+	})
 }
 
 func TestAMailThatFailsIsSentByTheRetry(t *testing.T) {

@@ -3,6 +3,7 @@ package main
 import (
 	"testing"
 
+	"github.com/ikkai-go/idempotency/functions/internal/wiring"
 	"github.com/ikkai-go/idempotency/idempotent/idempotenttest"
 	"github.com/ikkai-go/idempotency/internal/lambdatest"
 	"github.com/ikkai-go/idempotency/persistence/dynamostore/dynamotest"
@@ -11,7 +12,7 @@ import (
 func TestTheRegistrationIsProved(t *testing.T) {
 	idempotenttest.Prove(t, idempotenttest.Function{
 		New: func(e *idempotenttest.Environment) (any, error) {
-			return newFunction(e.Client(), settings{idempotencyTable: lambdatest.IdempotencyTable, usersTable: usersTable})
+			return wiring.Build(newFunction, e.Client(), settings)
 		},
 		Request:   event(t, "httpapi-registration"),
 		Duplicate: event(t, "httpapi-registration-retry"),

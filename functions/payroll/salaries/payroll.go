@@ -14,6 +14,7 @@ import (
 	"github.com/ikkai-go/idempotency/functions/internal/simulated"
 	"github.com/ikkai-go/idempotency/idempotent"
 	"github.com/ikkai-go/idempotency/idempotent/batch"
+	"github.com/ikkai-go/idempotency/persistence"
 	"github.com/ikkai-go/idempotency/persistence/dynamostore"
 )
 
@@ -29,10 +30,9 @@ const MonthLayout = "2006-01"
 
 // Settings are where the payroll finds things, and how its bank behaves.
 type Settings struct {
-	IdempotencyTable string
-	PayrollTable     string
-	SimulatedBank    string
-	BankIdempotent   string
+	PayrollTable   string
+	SimulatedBank  string
+	BankIdempotent string
 }
 
 // Payroll pays salaries. It is safe for concurrent use, also by several processes.
@@ -42,12 +42,8 @@ type Payroll struct {
 	bank  *simulated.Service
 }
 
-// New returns the payroll of those settings.
-func New(client *dynamodb.Client, s Settings) (*Payroll, error) {
-	store, err := dynamostore.New(client, dynamostore.Config{Table: s.IdempotencyTable})
-	if err != nil {
-		return nil, fmt.Errorf("IDEMPOTENCY_TABLE: %w", err)
-	}
+// New returns the payroll of those settings, with its records in the store.
+func New(store persistence.Store, client *dynamodb.Client, s Settings) (*Payroll, error) {
 	table, err := ledger.New(client, s.PayrollTable)
 	if err != nil {
 		return nil, fmt.Errorf("PAYROLL_TABLE: %w", err)
@@ -61,6 +57,12 @@ func New(client *dynamodb.Client, s Settings) (*Payroll, error) {
 		return nil, err
 	}
 	return &Payroll{guard: guard, table: table, bank: bank}, nil
+}
+
+// CreateTable creates the payroll's table if it is not there yet, for local use. A deployed one
+// belongs into a template.
+func CreateTable(ctx context.Context, client *dynamodb.Client, s Settings) error {
+	return ledger.CreateTable(ctx, client, s.PayrollTable)
 }
 
 // Summary is what a start of the payroll has come to.

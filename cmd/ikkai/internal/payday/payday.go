@@ -12,6 +12,7 @@ import (
 
 	"github.com/ikkai-go/idempotency/functions/payroll/salaries"
 	"github.com/ikkai-go/idempotency/idempotent/batch"
+	"github.com/ikkai-go/idempotency/persistence/dynamostore"
 )
 
 // Options say what is to be paid, and how.
@@ -35,11 +36,16 @@ type Narrator interface {
 // between two starts, and a start between two employees, if ctx does. What was done is
 // in the database, for another Run to go on.
 func Run(ctx context.Context, client *dynamodb.Client, o Options, narrator Narrator) (employees int, err error) {
-	settings := salaries.Settings{IdempotencyTable: "idempotency", PayrollTable: "payroll", SimulatedBank: "steady"}
-	if err := salaries.CreateTables(ctx, client, settings); err != nil {
+	settings := salaries.Settings{PayrollTable: "payroll", SimulatedBank: "steady"}
+	records := dynamostore.Config{Table: "idempotency"}
+	if err := errors.Join(dynamostore.CreateTable(ctx, client, records), salaries.CreateTable(ctx, client, settings)); err != nil {
 		return 0, err
 	}
-	payroll, err := salaries.New(client, settings)
+	store, err := dynamostore.New(client, records)
+	if err != nil {
+		return 0, err
+	}
+	payroll, err := salaries.New(store, client, settings)
 	if err != nil {
 		return 0, err
 	}
