@@ -50,7 +50,12 @@ type running struct {
 }
 
 // New returns a cache in front of a store.
+//
+// It panics where there is no store.
 func New(store persistence.Store, limits Limits) *Store {
+	if storekit.IsNil(store) {
+		panic("cached: no store")
+	}
 	if limits.Records <= 0 {
 		limits.Records = 256
 	}

@@ -46,7 +46,7 @@ var (
 // New returns a store on the table that config describes. It joins all faults of
 // the config into one error ([ErrConfig]), and sends no request.
 func New(api API, config Config) (*Store, error) {
-	if api == nil {
+	if storekit.IsNil(api) {
 		return nil, fmt.Errorf("%w: no client", ErrConfig)
 	}
 	config = config.withDefaults()

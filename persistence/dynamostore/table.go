@@ -9,6 +9,8 @@ import (
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+
+	"github.com/ikkai-go/idempotency/persistence/storekit"
 )
 
 // TableAPI is what [CreateTable] needs of a DynamoDB client. *dynamodb.Client has it.
@@ -24,6 +26,9 @@ type TableAPI interface {
 // left as it is but for its TTL, so CreateTable may be called at every start.
 // For local use and tests: deployed tables belong into a template.
 func CreateTable(ctx context.Context, api TableAPI, config Config) error {
+	if storekit.IsNil(api) {
+		return fmt.Errorf("%w: no client", ErrConfig)
+	}
 	config = config.withDefaults()
 	if err := config.check(); err != nil {
 		return err

@@ -24,7 +24,7 @@ type Store struct {
 // New returns a store in front of another one, which must hold envelopes
 // ([storekit.HoldsEnvelopes]). Its errors match [ErrConfig].
 func New(behind persistence.Store, blobs Blobs, config Config) (*Store, error) {
-	if behind == nil || blobs == nil {
+	if storekit.IsNil(behind) || storekit.IsNil(blobs) {
 		return nil, fmt.Errorf("%w: it needs a store and blobs", ErrConfig)
 	}
 	if !storekit.HoldsEnvelopes(behind) {

@@ -6,6 +6,8 @@ import (
 	"time"
 
 	"github.com/redis/go-redis/v9"
+
+	"github.com/ikkai-go/idempotency/persistence/storekit"
 )
 
 // Config says how records are kept. The zero value is ready to use.
@@ -66,10 +68,11 @@ func (c Config) check() error {
 // checkClient returns what makes a client of go-redis unfit, as far as its type
 // tells.
 func checkClient(client Client) error {
+	if storekit.IsNil(client) {
+		return fmt.Errorf("%w: no client", ErrConfig)
+	}
 	heedsContexts := true
 	switch c := client.(type) {
-	case nil:
-		return fmt.Errorf("%w: no client", ErrConfig)
 	case *redis.Ring:
 		return fmt.Errorf("%w: a Ring moves keys to other servers while theirs is down, so that one key has two records", ErrConfig)
 	case *redis.Client:

@@ -13,6 +13,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/s3/types"
 
 	"github.com/ikkai-go/idempotency/persistence/overflow"
+	"github.com/ikkai-go/idempotency/persistence/storekit"
 )
 
 // API is what is needed of S3; an [*s3.Client] has it.
@@ -36,7 +37,7 @@ var _ overflow.Blobs = (*Blobs)(nil)
 
 // New returns the blobs of a bucket. It makes no request.
 func New(api API, config Config) (*Blobs, error) {
-	if api == nil {
+	if storekit.IsNil(api) {
 		return nil, fmt.Errorf("%w: it needs a client", ErrConfig)
 	}
 	config = config.withDefaults()

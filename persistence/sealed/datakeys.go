@@ -24,7 +24,7 @@ type Envelope struct{ keys DataKeys }
 
 var _ Sealer = (*Envelope)(nil)
 
-// NewEnvelope returns a sealer with data keys.
+// NewEnvelope returns a sealer with data keys, which [New] asks for.
 func NewEnvelope(keys DataKeys) *Envelope { return &Envelope{keys} }
 
 const (

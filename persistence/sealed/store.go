@@ -26,8 +26,11 @@ type Store struct {
 // New returns a store in front of another one, which must hold envelopes
 // ([storekit.HoldsEnvelopes]). Its errors match [ErrConfig].
 func New(behind persistence.Store, sealer Sealer, config Config) (*Store, error) {
-	if behind == nil || sealer == nil {
+	if storekit.IsNil(behind) || storekit.IsNil(sealer) {
 		return nil, fmt.Errorf("%w: it needs a store and a sealer", ErrConfig)
+	}
+	if e, ok := sealer.(*Envelope); ok && storekit.IsNil(e.keys) {
+		return nil, fmt.Errorf("%w: the sealer has no data keys", ErrConfig)
 	}
 	if !storekit.HoldsEnvelopes(behind) {
 		return nil, fmt.Errorf("%w: %T has a format of others, which has no place for envelopes", ErrConfig, behind)

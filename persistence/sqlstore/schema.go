@@ -65,6 +65,9 @@ func Schema(config Config) (string, error) {
 // to make tables. A schema that is newer than this version of the module knows is an
 // error that wraps [ErrNewerSchema].
 func Migrate(ctx context.Context, db *sql.DB, config Config) error {
+	if db == nil {
+		return fmt.Errorf("%w: no database", ErrConfig)
+	}
 	config = config.withDefaults()
 	if err := config.check(); err != nil {
 		return err
