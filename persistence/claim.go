@@ -2,14 +2,15 @@ package persistence
 
 import (
 	"fmt"
+	"strings"
 	"time"
 	"unicode/utf8"
 )
 
 // Claim asks for the right to run the operation of a key.
 type Claim struct {
-	// Key of the record. Required. Key, Owner and Fingerprint are UTF-8. Those with a NUL a
-	// store may refuse with [ErrInvalid], as PostgreSQL does; so it is with names of steps.
+	// Key of the record. Required. Key, Owner and Fingerprint are UTF-8 without NUL, and so
+	// are the names of steps: what every database can hold as text.
 	Key string
 	// Owner is a random token, new for every claim and never used again: the
 	// fencing token of all later writes. Required.
@@ -47,8 +48,8 @@ func (c Claim) Check() error {
 		return fmt.Errorf("%w: claim without a key", ErrInvalid)
 	case c.Owner == "":
 		return fmt.Errorf("%w: claim without an owner", ErrInvalid)
-	case !utf8.ValidString(c.Key) || !utf8.ValidString(c.Owner) || !utf8.ValidString(c.Fingerprint):
-		return fmt.Errorf("%w: the claim's key, owner or fingerprint is not UTF-8: it would be stored as another text", ErrInvalid)
+	case !isText(c.Key) || !isText(c.Owner) || !isText(c.Fingerprint):
+		return fmt.Errorf("%w: the claim's key, owner or fingerprint is not UTF-8, or has a NUL: it would be stored as another text", ErrInvalid)
 	case !utf8.ValidString(c.Run.Function) || !utf8.ValidString(c.Run.RequestID):
 		return fmt.Errorf("%w: the claim's function or request id is not UTF-8", ErrInvalid)
 	case c.Now.IsZero():
@@ -64,11 +65,15 @@ func (c Claim) Check() error {
 // CheckKey returns an error that wraps [ErrInvalid] for a key that no record can have: stores
 // of text would take it for another one.
 func CheckKey(key string) error {
-	if key == "" || !utf8.ValidString(key) {
-		return fmt.Errorf("%w: a key that is empty, or not UTF-8", ErrInvalid)
+	if key == "" || !isText(key) {
+		return fmt.Errorf("%w: a key that is empty, not UTF-8, or has a NUL", ErrInvalid)
 	}
 	return nil
 }
+
+// isText tells whether every database can hold s as text: PostgreSQL takes no NUL, and no
+// store takes what is not UTF-8 without changing it.
+func isText(s string) bool { return utf8.ValidString(s) && !strings.Contains(s, "\x00") }
 
 // Judgement is what a claim may do about the record it finds.
 type Judgement int

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"time"
-	"unicode/utf8"
 )
 
 // Lease is what the owner of a record shows with every later write. Made by
@@ -84,8 +83,8 @@ func (l Lease) Check() error {
 	if l.Key == "" || l.Owner == "" {
 		return fmt.Errorf("%w: lease of key %q and owner %q", ErrInvalid, l.Key, l.Owner)
 	}
-	if !utf8.ValidString(l.Key) || !utf8.ValidString(l.Owner) {
-		return fmt.Errorf("%w: the lease's key or owner is not UTF-8", ErrInvalid)
+	if !isText(l.Key) || !isText(l.Owner) {
+		return fmt.Errorf("%w: the lease's key or owner is not UTF-8, or has a NUL", ErrInvalid)
 	}
 	return nil
 }
@@ -101,8 +100,8 @@ func (l Lease) CheckRenewal() error {
 // CheckStep is Check for a lease whose owner checkpoints a step: the step has a name, which
 // can be kept as it is.
 func (l Lease) CheckStep(name string) error {
-	if name == "" || !utf8.ValidString(name) {
-		return errors.Join(l.Check(), fmt.Errorf("%w: a step without a name, or with one that is not UTF-8", ErrInvalid))
+	if name == "" || !isText(name) {
+		return errors.Join(l.Check(), fmt.Errorf("%w: a step without a name, or with one that is not UTF-8 or has a NUL", ErrInvalid))
 	}
 	return l.Check()
 }

@@ -106,7 +106,7 @@ func decodeSteps(stored []byte) (map[string][]byte, error) {
 	return steps, nil
 }
 
-// isText tells whether PostgreSQL can hold a string as text.
+// isText tells whether the database can hold an output as it is.
 func isText(s string) bool { return utf8.ValidString(s) && !strings.Contains(s, "\x00") }
 
 // maxKey is the longest key, in bytes. PostgreSQL's index entries have 2704 bytes at
@@ -117,26 +117,19 @@ func checkClaim(c persistence.Claim) error {
 	if err := c.Check(); err != nil {
 		return err
 	}
-	return errors.Join(checkKey(c.Key), checkText("owner", c.Owner), checkText("fingerprint", c.Fingerprint))
+	return checkKey(c.Key)
 }
 
 func checkLease(l persistence.Lease) error {
 	if err := l.Check(); err != nil {
 		return err
 	}
-	return errors.Join(checkKey(l.Key), checkText("owner", l.Owner))
+	return checkKey(l.Key)
 }
 
 func checkKey(key string) error {
 	if len(key) > maxKey {
 		return fmt.Errorf("%w: the key has %d bytes, the table allows %d", persistence.ErrInvalid, len(key), maxKey)
 	}
-	return errors.Join(persistence.CheckKey(key), checkText("key", key))
-}
-
-func checkText(what, s string) error {
-	if !isText(s) {
-		return fmt.Errorf("%w: the %s %q is not UTF-8, or has a NUL", persistence.ErrInvalid, what, s)
-	}
-	return nil
+	return persistence.CheckKey(key)
 }

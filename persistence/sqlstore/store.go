@@ -152,7 +152,7 @@ func (s *Store) Checkpoint(ctx context.Context, l persistence.Lease, step string
 }
 
 func (s *Store) checkpointWith(ctx context.Context, l persistence.Lease, name string, output []byte, writes []Write) error {
-	if err := errors.Join(l.CheckStep(name), checkLease(l), checkText("name of a step", name)); err != nil {
+	if err := errors.Join(l.CheckStep(name), checkKey(l.Key)); err != nil {
 		return err
 	}
 	added, err := json.Marshal(map[string]string{name: encodeStep(output)})

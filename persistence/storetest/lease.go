@@ -64,6 +64,7 @@ func leaseRules() []Rule {
 					"without a key":    {Owner: first.Owner},
 					"without an owner": {Key: s.key},
 					"not in UTF-8":     {Key: s.key, Owner: first.Owner + "\xff"},
+					"with a NUL":       {Key: s.key, Owner: first.Owner + "\x00"},
 				} {
 					s.refused("complete "+name, s.store.Complete(s.ctx, l, success("theft")), persistence.ErrInvalid)
 					s.refused("release "+name, s.store.Release(s.ctx, l), persistence.ErrInvalid)

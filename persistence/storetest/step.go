@@ -58,13 +58,14 @@ func stepRules() []Rule {
 				})
 			}),
 		rule("step/invalid", NeedsCheckpointer,
-			"A checkpoint with a lease that Lease.Check refuses, or of a step without a name in UTF-8, is refused with ErrInvalid, and nothing is written.",
+			"A checkpoint with a lease that Lease.Check refuses, or of a step without a name in UTF-8 that has no NUL, is refused with ErrInvalid, and nothing is written.",
 			func(s *stage) {
 				first := s.acquires("first", start)
 				s.refused("checkpoint without a key", s.checkpoint(persistence.Lease{Owner: first.Owner}, "reserve", nil), persistence.ErrInvalid)
 				s.refused("checkpoint without an owner", s.checkpoint(persistence.Lease{Key: s.key}, "reserve", nil), persistence.ErrInvalid)
 				s.refused("checkpoint without a name", s.checkpoint(first.Lease(), "", nil), persistence.ErrInvalid)
 				s.refused("checkpoint with a name that is not UTF-8", s.checkpoint(first.Lease(), "\xff", nil), persistence.ErrInvalid)
+				s.refused("checkpoint with a name that has a NUL", s.checkpoint(first.Lease(), "a\x00b", nil), persistence.ErrInvalid)
 				s.sees(start, first)
 			}),
 		rule("step/bytes", NeedsCheckpointer,
