@@ -279,7 +279,7 @@ var longFiles = map[string]string{
 const underWay = "it is being split"
 
 // rebuilt are the rooms whose doors are still being moved.
-var rebuilt = []string{"idempotent", "idempotent/saga", "idempotent/batch", "persistence", "persistence/overflow", "persistence/sealed", "persistence/records", "persistence/storekit", "persistence/storetest", "idempotent/httpguard"}
+var rebuilt = []string{"idempotent", "idempotent/saga", "idempotent/batch", "persistence/records", "idempotent/httpguard"}
 
 // maxLines is how long a file of one concept is at most.
 const maxLines = 300

@@ -10,7 +10,9 @@ import (
 // Lease is what the owner of a record shows with every later write. Made by
 // [Record.Lease] from the record that Acquire returned.
 type Lease struct {
-	Key   string
+	// Key of the record.
+	Key string
+	// Owner is the token of the acquisition: [Claim.Owner].
 	Owner string
 
 	// Fingerprint, Steps, Run and Event are what the owner knows of its record. A store

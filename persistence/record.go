@@ -28,7 +28,9 @@ func (s Status) Finished() bool { return s == StatusCompleted || s == StatusFail
 
 // Record is the stored state of one key.
 type Record struct {
-	Key    string
+	// Key of the record.
+	Key string
+	// Status is where the operation stands.
 	Status Status
 
 	// Owner is the token of the last acquisition. It may be empty in a record

@@ -70,6 +70,26 @@ func ExampleFromEnvironment() {
 	// the function's own tables are reached by way of eu-central-1
 }
 
+// In the init phase, with a main that can do without: the first call is slower then, and
+// told what is wrong.
+func ExampleStore_Warm() {
+	db := dynamotest.Open()
+	defer db.Close()
+	store, err := dynamostore.New(db.Client(), dynamostore.Config{Table: "records"})
+	if err != nil {
+		panic(err)
+	}
+	ctx := context.Background()
+	if err := store.Warm(ctx); err != nil {
+		fmt.Println("no table yet, retryable:", persistence.Retryable(err))
+	}
+	db.MustCreateTable("records", "idempotency_key")
+	fmt.Println(store.Warm(ctx))
+	// Output:
+	// no table yet, retryable: false
+	// <nil>
+}
+
 // Outside a guarded call, writes are applied all together or not at all.
 func ExampleApply() {
 	client := dynamotest.Open().Client()

@@ -2,7 +2,9 @@ package overflow_test
 
 import (
 	"context"
+	"crypto/sha256"
 	"fmt"
+	"strings"
 
 	"github.com/ikkai-go/idempotency"
 	"github.com/ikkai-go/idempotency/idempotent"
@@ -46,4 +48,13 @@ func ExampleNew() {
 	// 460800 <nil>
 	// 460800 <nil>
 	// 1 blob
+}
+
+// Whoever cleans a bucket up finds the blobs of one key in one folder.
+func ExampleName() {
+	name := overflow.Name("report#1", "7f3a", sha256.Sum256([]byte("pages")))
+	folder, _, _ := strings.Cut(name, "/")
+	another := overflow.Name("report#1", "c91e", sha256.Sum256([]byte("pages")))
+	fmt.Println(len(name), strings.HasPrefix(another, folder+"/"), another == name)
+	// Output: 129 true false
 }

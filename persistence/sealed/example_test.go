@@ -1,6 +1,7 @@
 package sealed_test
 
 import (
+	"bytes"
 	"context"
 	"crypto/rand"
 	"errors"
@@ -110,4 +111,15 @@ func (l localKMS) Decrypt(ctx context.Context, _ string, blob []byte, encryption
 		return nil, errors.Join(errInvalidCiphertext, err)
 	}
 	return key, nil
+}
+
+// A place is associated data: what is sealed at one can't be opened at another.
+func ExamplePlace() {
+	result := sealed.Place{Key: "payment#1", Owner: "7f3a", Status: persistence.StatusCompleted}
+	step := sealed.Place{Key: "payment#1", Step: "reserve"}
+	fmt.Println(bytes.Equal(result.Bytes(), step.Bytes()))
+	fmt.Println(step.Context())
+	// Output:
+	// false
+	// map[idempotency_key:payment#1 step:reserve]
 }

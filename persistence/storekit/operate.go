@@ -49,7 +49,9 @@ type Page struct {
 
 // Unreadable is a record that can't be understood.
 type Unreadable struct {
+	// Key of the record.
 	Key string
+	// Err says why.
 	Err error
 }
 

@@ -20,6 +20,16 @@ func ExampleRun() {
 	// Output: func(*testing.T)
 }
 
+// In a test file of your store this finds what no rule is about: random calls, played on it and
+// on the reference store.
+func ExampleCompare() {
+	TestHistories := func(t *testing.T) {
+		storetest.Compare(t, persistence.NewMemory(), 1000, 1) // your store
+	}
+	fmt.Printf("%T\n", TestHistories)
+	// Output: func(*testing.T)
+}
+
 // forgetful loses the owner of a release, as stores do that delete by key.
 type forgetful struct{ *persistence.Memory }
 
