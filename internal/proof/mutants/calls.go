@@ -302,14 +302,14 @@ var callMutants = []mutant{
 	// The engine.
 	{
 		name:   "any running record passes for one's own",
-		file:   "idempotent/protocol.go",
+		file:   "idempotent/acquire.go",
 		old:    "return r.Owner == c.Owner && r.Status == persistence.StatusProcessing",
 		new:    "return r.Status == persistence.StatusProcessing",
 		caught: []test{{"internal/proof/explore", "TestEveryInterleavingKeepsThePromises"}, {"idempotent", "TestRequestsAndCapacityOfEveryPath"}},
 	},
 	{
 		name:   "a finished record is replayed to another payload",
-		file:   "idempotent/protocol.go",
+		file:   "idempotent/acquire.go",
 		old:    "case r.Mismatches(c.Fingerprint):",
 		new:    "case !r.Status.Finished() && r.Mismatches(c.Fingerprint):",
 		caught: []test{{"idempotent", "TestReport15EveryWayToMeetARecordComparesThePayload"}},

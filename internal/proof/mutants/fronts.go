@@ -74,14 +74,14 @@ var frontMutants = []mutant{
 	},
 	{
 		name:   "a lease hands the steps on in the clear",
-		file:   "persistence/sealed/store.go",
+		file:   "persistence/sealed/record.go",
 		old:    "steps[name] = blank[:end:end]",
 		new:    "steps[name] = append(output[:len(output):len(output)], blank[len(output):end]...)",
 		caught: []test{{"persistence/sealed", "TestNothingReachesTheStoreInTheClear"}},
 	},
 	{
 		name:   "the reserve is reckoned unsealed",
-		file:   "persistence/sealed/store.go",
+		file:   "persistence/sealed/record.go",
 		old:    "l.Reserve += (l.Reserve + leastReserved - 1) / leastReserved * s.overhead",
 		new:    "l.Reserve += 0 * leastReserved",
 		caught: []test{{"persistence/sealed", "TestTheReserveHoldsForSealedSteps"}},

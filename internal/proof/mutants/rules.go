@@ -5,7 +5,7 @@ package main
 var ruleMutants = []mutant{
 	{
 		name:   "a tenant's request has the record of another tenant's",
-		file:   "idempotent/protocol.go",
+		file:   "idempotent/identify.go",
 		old:    `caller.TenantID == "" || g.config.Tenants == ShareRecords`,
 		new:    "g.config.Tenants <= ShareRecords",
 		caught: []test{{"internal/entrysuite", "TestEveryEntryPointKeepsEveryRule"}, {"idempotent", "TestNoSeedBreaksAPromise"}},
