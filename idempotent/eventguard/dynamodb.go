@@ -33,17 +33,25 @@ func ofTable(guard *idempotent.Guard, config Config, missing bool, run func(cont
 		return nil, err
 	}
 	return func(ctx context.Context, event events.DynamoDBEvent) (events.DynamoDBEventResponse, error) {
-		records := make([]record, len(event.Records))
+		records := changesOf(event)
 		for i, change := range event.Records {
-			records[i] = record{
-				id: change.Change.SequenceNumber, group: inShard{},
-				content: func() ([]byte, string, error) { return changeContent(change) },
-				run:     func(ctx context.Context, payload []byte) error { return run(ctx, payload, change) },
-			}
+			records[i].run = func(ctx context.Context, payload []byte) error { return run(ctx, payload, change) }
 		}
 		failed, err := p.inOrder(ctx, records)
 		return events.DynamoDBEventResponse{BatchItemFailures: items[events.DynamoDBBatchItemFailure](records, failed)}, err
 	}, nil
+}
+
+// changesOf returns the records of a table's event.
+func changesOf(event events.DynamoDBEvent) []record {
+	records := make([]record, len(event.Records))
+	for i, change := range event.Records {
+		records[i] = record{
+			id: change.Change.SequenceNumber, group: inShard{},
+			content: func() ([]byte, string, error) { return changeContent(change) },
+		}
+	}
+	return records
 }
 
 // changeContent is what a change is about: the record as Lambda delivers it.

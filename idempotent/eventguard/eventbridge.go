@@ -47,13 +47,16 @@ func EventBridge[T any](guard *idempotent.Guard, config Config, fn func(context.
 		return nil, err
 	}
 	return func(ctx context.Context, event json.RawMessage) error {
-		r := record{run: decoded(fn)}
-		r.content = func() (payload []byte, id string, err error) {
-			r.id, err = eventID(event)
-			return event, r.id, err
-		}
+		r := ruled(event)
+		r.run = decoded(fn)
 		return p.single(ctx, &r)
 	}, nil
+}
+
+// ruled returns the record of an event that a rule has sent.
+func ruled(event json.RawMessage) record {
+	id, err := eventID(event)
+	return record{id: id, content: func() ([]byte, string, error) { return event, id, err }}
 }
 
 // eventID returns the id of an EventBridge event.

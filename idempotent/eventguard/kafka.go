@@ -42,9 +42,9 @@ func Kafka[T any](guard *idempotent.Guard, config Config, fn func(context.Contex
 			return KafkaResponse{}, &PayloadError{Problem: "no Kafka event: it has no records"}
 		}
 		all := event.inOrder()
-		records := make([]record, len(all))
+		records := p.partitions(event.EventSourceARN, all)
 		for i, r := range all {
-			records[i] = kafkaRecord(p, event.EventSourceARN, r, fn)
+			records[i].run = valued(func(ctx context.Context, value T) error { return fn(ctx, value, r) }, r.Value)
 		}
 		failed, err := p.failed(ctx, records, p.process(ctx, records))
 		response := KafkaResponse{BatchItemFailures: make([]KafkaBatchItemFailure, len(failed))}
@@ -55,24 +55,30 @@ func Kafka[T any](guard *idempotent.Guard, config Config, fn func(context.Contex
 	}, nil
 }
 
-func kafkaRecord[T any](p processor, cluster string, r KafkaRecord, fn func(context.Context, T, KafkaRecord) error) record {
-	made := record{
-		content: func() ([]byte, string, error) { return r.content(cluster) },
-		run: func(ctx context.Context, _ []byte) error {
-			value, err := decodeValue[T](r.Value)
-			if err != nil {
-				return err
-			}
-			return fn(ctx, value, r)
-		},
+// partitions returns the records of a topic's event, in their order.
+func (p processor) partitions(cluster string, all []KafkaRecord) []record {
+	records := make([]record, len(all))
+	for i, r := range all {
+		records[i].content = func() ([]byte, string, error) { return r.content(cluster) }
+		if r.Topic != "" {
+			records[i].id = identifier(r).String()
+		}
+		if !p.config.Unordered {
+			records[i].group = r.partition()
+		}
 	}
-	if r.Topic != "" {
-		made.id = identifier(r).String()
+	return records
+}
+
+// valued is decoded for what may be missing.
+func valued[T any](fn func(context.Context, T) error, value []byte) func(context.Context, []byte) error {
+	return func(ctx context.Context, _ []byte) error {
+		decoded, err := decodeValue[T](value)
+		if err != nil {
+			return err
+		}
+		return fn(ctx, decoded)
 	}
-	if !p.config.Unordered {
-		made.group = r.partition()
-	}
-	return made
 }
 
 func identifier(r KafkaRecord) KafkaItemIdentifier {

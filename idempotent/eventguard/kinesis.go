@@ -33,27 +33,36 @@ func Kinesis[T any](guard *idempotent.Guard, config Config, fn func(context.Cont
 		return nil, err
 	}
 	return func(ctx context.Context, event events.KinesisEvent) (events.KinesisEventResponse, error) {
-		var records []record
-		for _, r := range event.Records {
-			if len(records) >= mostParts {
-				records = append(records, record{id: r.Kinesis.SequenceNumber, group: inShard{}, err: &idempotent.NotStartedError{Err: errManyParts}})
-				break // Lambda goes on from here
-			}
-			parts, err := p.parts(r)
-			if err != nil {
-				records = append(records, record{id: r.Kinesis.SequenceNumber, group: inShard{}, err: err})
-			}
-			for _, part := range parts {
-				records = append(records, record{
-					id: r.Kinesis.SequenceNumber, group: inShard{},
-					content: text(part.Kinesis.Data, place(part)),
-					run:     decoded(func(ctx context.Context, data T) error { return fn(ctx, data, part) }),
-				})
-			}
+		records, parts := p.shard(event)
+		for i, part := range parts {
+			records[i].run = decoded(func(ctx context.Context, data T) error { return fn(ctx, data, part) })
 		}
 		failed, err := p.inOrder(ctx, records)
 		return events.KinesisEventResponse{BatchItemFailures: items[events.KinesisBatchItemFailure](records, failed)}, err
 	}, nil
+}
+
+// shard returns the records of a stream's event, taken apart where that is wanted, and what
+// each is, as far as it could be taken apart.
+func (p processor) shard(event events.KinesisEvent) (records []record, parts []events.KinesisEventRecord) {
+	add := func(r record, part events.KinesisEventRecord) {
+		r.id, r.group = part.Kinesis.SequenceNumber, inShard{}
+		records, parts = append(records, r), append(parts, part)
+	}
+	for _, whole := range event.Records {
+		if len(records) >= mostParts {
+			add(record{err: &idempotent.NotStartedError{Err: errManyParts}}, whole)
+			break // Lambda goes on from here
+		}
+		apart, err := p.parts(whole)
+		if err != nil {
+			add(record{err: err}, whole)
+		}
+		for _, part := range apart {
+			add(record{content: text(part.Kinesis.Data, place(part))}, part)
+		}
+	}
+	return records, parts
 }
 
 // mostParts is after how many records and parts of them no further record of a batch is

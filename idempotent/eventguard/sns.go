@@ -27,16 +27,22 @@ func SNS[T any](guard *idempotent.Guard, config Config, fn func(context.Context,
 		return nil, err
 	}
 	return func(ctx context.Context, event events.SNSEvent) error {
-		records := make([]record, len(event.Records))
+		records := notifications(event)
 		for i, r := range event.Records {
-			records[i] = record{
-				id: r.SNS.MessageID, content: text([]byte(r.SNS.Message), r.SNS.MessageID),
-				run: decoded(func(ctx context.Context, message T) error { return fn(ctx, message, r) }),
-			}
+			records[i].run = decoded(func(ctx context.Context, message T) error { return fn(ctx, message, r) })
 		}
 		if len(records) == 1 {
 			return p.single(ctx, &records[0]) // unchanged: Lambda reports its type
 		}
 		return errors.Join(p.process(ctx, records)...)
 	}, nil
+}
+
+// notifications returns the records of a topic's event.
+func notifications(event events.SNSEvent) []record {
+	records := make([]record, len(event.Records))
+	for i, r := range event.Records {
+		records[i] = record{id: r.SNS.MessageID, content: text([]byte(r.SNS.Message), r.SNS.MessageID)}
+	}
+	return records
 }

@@ -37,17 +37,25 @@ func SQS[T any](guard *idempotent.Guard, config Config, fn func(context.Context,
 		return nil, err
 	}
 	return func(ctx context.Context, event events.SQSEvent) (events.SQSEventResponse, error) {
-		records := make([]record, len(event.Records))
+		records := p.messages(event)
 		for i, message := range event.Records {
-			records[i] = record{
-				id: message.MessageId, group: groupOf(message),
-				content: func() ([]byte, string, error) { return p.config.Content(message) },
-				run:     decoded(func(ctx context.Context, payload T) error { return fn(ctx, payload, message) }),
-			}
+			records[i].run = decoded(func(ctx context.Context, payload T) error { return fn(ctx, payload, message) })
 		}
 		failed, err := p.failed(ctx, records, p.process(ctx, records))
 		return events.SQSEventResponse{BatchItemFailures: items[events.SQSBatchItemFailure](records, failed)}, err
 	}, nil
+}
+
+// messages returns the records of a queue's event.
+func (p processor) messages(event events.SQSEvent) []record {
+	records := make([]record, len(event.Records))
+	for i, message := range event.Records {
+		records[i] = record{
+			id: message.MessageId, group: groupOf(message),
+			content: func() ([]byte, string, error) { return p.config.Content(message) },
+		}
+	}
+	return records
 }
 
 // groupOf returns the group of a message of a FIFO queue, which keeps its order; nil
