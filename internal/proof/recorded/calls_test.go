@@ -89,7 +89,7 @@ var calls = []call{
 		return w.handle(w.store(), idempotent.Config{}, w.pay)
 	}},
 	{name: "key of a caller", make: func(w *world) string {
-		return told(idempotent.Do(w.context(), w.guard(w.store(), idempotent.Config{}), "o-1", func(context.Context) (string, error) {
+		return told(idempotent.Do(w.context(), w.keyless(w.store(), idempotent.Config{}), "o-1", func(context.Context) (string, error) {
 			w.run("pay")
 			return "paid", nil
 		}))
@@ -196,7 +196,7 @@ var calls = []call{
 		})
 	}},
 	{name: "only writes", make: func(w *world) string {
-		return told(idempotent.Do(w.context(), w.guard(w.store(), idempotent.Config{OnlyEnlists: true}), "o-1", func(ctx context.Context) (string, error) {
+		return told(idempotent.Do(w.context(), w.keyless(w.store(), idempotent.Config{OnlyEnlists: true}), "o-1", func(ctx context.Context) (string, error) {
 			w.run("pay")
 			return "paid", w.enlist(ctx)
 		}))
@@ -348,7 +348,7 @@ func (w *world) handle(store persistence.Store, config idempotent.Config, do fun
 
 // steps makes a call that has the steps of all stories here.
 func (w *world) steps(store persistence.Store, fn func(context.Context) (string, error)) string {
-	guard := w.guard(store, idempotent.Config{Steps: []string{"reserve", "charge", "flight", "hotel", "car"}})
+	guard := w.keyless(store, idempotent.Config{Steps: []string{"reserve", "charge", "flight", "hotel", "car"}})
 	return told(idempotent.Do(w.context(), guard, "o-1", fn))
 }
 
