@@ -96,7 +96,7 @@ func sameTable(t *testing.T, what string, got, want []map[string]any, opaque, si
 			if slices.Contains(since, name) {
 				continue
 			}
-			a, b := comparable(g[name], g, slices.Contains(opaque, name)), comparable(w[name], w, slices.Contains(opaque, name))
+			a, b := spelled(g[name], g, slices.Contains(opaque, name)), spelled(w[name], w, slices.Contains(opaque, name))
 			if a != b {
 				t.Errorf("%s: %s is\n%s, recorded is\n%s", what, name, a, b)
 			}
@@ -110,8 +110,8 @@ func merged(a, b map[string]any) map[string]any {
 	return all
 }
 
-// comparable is the text of an attribute's value, with the item's owner made the same.
-func comparable(value any, of map[string]any, opaque bool) string {
+// spelled is the text of an attribute's value, with the item's owner made the same.
+func spelled(value any, of map[string]any, opaque bool) string {
 	if opaque {
 		return typesOf(value)
 	}

@@ -79,7 +79,7 @@ func TestWrite(t *testing.T) {
 	}
 	text, err := json.MarshalIndent(r, "", " ")
 	if err == nil {
-		err = os.WriteFile(*writeTo, append(text, '\n'), 0o644) //nolint:gosec // a file of the tree
+		err = os.WriteFile(*writeTo, append(text, '\n'), 0o644)
 	}
 	if err != nil {
 		t.Fatal(err)
