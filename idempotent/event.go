@@ -29,6 +29,10 @@ type Event struct {
 	// EventReplayed, and EventNotStored where the outcome is recorded without its
 	// result); zero elsewhere.
 	ExpiresAt time.Time
+	// Units are the read and write units that the store says it has been charged for a
+	// request (EventRequest); 0 where it says nothing. DynamoDB says it of requests that
+	// succeed; those that are refused by their condition are charged too.
+	Units float64
 	// Err is what went wrong, if anything did.
 	Err error
 }

@@ -35,19 +35,20 @@ func (g *Guard) Begin(ctx context.Context, e Event) (context.Context, func(error
 	if g.config.Trace == nil {
 		return ctx, func(error) {}
 	}
-	return g.begin(ctx, e)
+	inner, end := g.begin(ctx, e)
+	return inner, func(err error) { end(err, 0) }
 }
 
-func (g *Guard) begin(ctx context.Context, e Event) (context.Context, func(error)) {
+func (g *Guard) begin(ctx context.Context, e Event) (context.Context, func(err error, units float64)) {
 	e.Operation = g.config.Operation
 	started := time.Now()
 	inner, end := g.config.Trace(ctx, e)
 	if inner == nil {
 		inner = ctx
 	}
-	return inner, func(err error) {
+	return inner, func(err error, units float64) {
 		if end != nil {
-			e.Err, e.Elapsed = err, time.Since(started)
+			e.Err, e.Elapsed, e.Units = err, time.Since(started), units
 			end(e)
 		}
 	}
@@ -60,6 +61,6 @@ func (g *Guard) during(ctx context.Context, e Event, part func(context.Context) 
 	}
 	ctx, end := g.begin(ctx, e)
 	err = errUnwound
-	defer func() { end(err) }()
+	defer func() { end(err, 0) }()
 	return part(ctx)
 }

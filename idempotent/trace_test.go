@@ -248,3 +248,22 @@ func TestPartsCostNothingWhereNobodyIsTold(t *testing.T) {
 		t.Errorf("%v allocations", n)
 	}
 }
+
+// DynamoDB says what it charges for what it carries out.
+func TestARequestTellsWhatItWasCharged(t *testing.T) {
+	charged := make(map[string]float64)
+	_, store := newDynamo(t)
+	guard := newKeylessGuard(t, store, idempotent.Config{Trace: func(ctx context.Context, _ idempotent.Event) (context.Context, func(idempotent.Event)) {
+		return ctx, func(e idempotent.Event) { charged[string(e.Kind)+" "+e.Request] += e.Units }
+	}})
+	for range 2 {
+		if _, err := idempotent.Do(t.Context(), guard, "o1", func(context.Context) (int, error) { return 1, nil }); err != nil {
+			t.Error(err)
+		}
+	}
+	// The second acquire is refused by its condition, which is charged, and not told.
+	want := map[string]float64{"request acquire": 1, "request complete": 1, "run ": 0, "call ": 0}
+	if !maps.Equal(charged, want) {
+		t.Errorf("charged %v, want %v", charged, want)
+	}
+}

@@ -41,8 +41,12 @@ func (g *Guard) traced() {
 	}
 }
 
-func (s *tracedStore) request(ctx context.Context, name, key string, send func(context.Context) error) error {
-	return s.guard.during(ctx, Event{Kind: EventRequest, Request: name, Key: key}, send)
+func (s *tracedStore) request(ctx context.Context, name, key string, send func(context.Context) error) (err error) {
+	ctx, end := s.guard.begin(ctx, Event{Kind: EventRequest, Request: name, Key: key})
+	ctx, units := storekit.CountUnits(ctx)
+	err = errUnwound
+	defer func() { end(err, units.Total()) }()
+	return send(ctx)
 }
 
 func (s *tracedStore) Acquire(ctx context.Context, c persistence.Claim) (r persistence.Record, err error) {

@@ -105,6 +105,7 @@ func (c *collector) ended(e idempotent.Event) {
 	case idempotent.EventRequest:
 		c.add(e.Operation, func(s *sums) {
 			s.values[measure.RequestDuration] = append(s.values[measure.RequestDuration], took)
+			s.counts[measure.Units] += e.Units
 		})
 	}
 }

@@ -135,5 +135,8 @@ func (t *Telemetry) measure(ctx context.Context, e idempotent.Event) {
 		t.times[measure.RunDuration].Record(ctx, took, withCode)
 	case idempotent.EventRequest:
 		t.times[measure.RequestDuration].Record(ctx, took, withCode)
+		if e.Units > 0 {
+			t.counters[measure.Units].Add(ctx, e.Units, metric.WithAttributes(attributes(e)...))
+		}
 	}
 }

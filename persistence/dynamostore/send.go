@@ -42,7 +42,11 @@ func (w wire) putting(put *types.Put) request {
 		ReturnValuesOnConditionCheckFailure: put.ReturnValuesOnConditionCheckFailure,
 	}
 	return func(ctx context.Context) (item, error) {
-		_, err := w.api.PutItem(ctx, input, w.limited...)
+		input.ReturnConsumedCapacity = capacity(ctx)
+		output, err := w.api.PutItem(ctx, input, w.limited...)
+		if err == nil && output != nil {
+			charge(ctx, output.ConsumedCapacity)
+		}
 		return nil, err
 	}
 }
@@ -59,10 +63,12 @@ func (w wire) updating(update *types.Update, returned types.ReturnValue) request
 		ReturnValuesOnConditionCheckFailure: update.ReturnValuesOnConditionCheckFailure,
 	}
 	return func(ctx context.Context) (item, error) {
+		input.ReturnConsumedCapacity = capacity(ctx)
 		output, err := w.api.UpdateItem(ctx, input, w.limited...)
 		if err != nil {
 			return nil, err
 		}
+		charge(ctx, output.ConsumedCapacity)
 		return output.Attributes, nil
 	}
 }
@@ -77,7 +83,11 @@ func (w wire) deleting(remove *types.Delete) request {
 		ReturnValuesOnConditionCheckFailure: remove.ReturnValuesOnConditionCheckFailure,
 	}
 	return func(ctx context.Context) (item, error) {
-		_, err := w.api.DeleteItem(ctx, input, w.limited...)
+		input.ReturnConsumedCapacity = capacity(ctx)
+		output, err := w.api.DeleteItem(ctx, input, w.limited...)
+		if err == nil && output != nil {
+			charge(ctx, output.ConsumedCapacity)
+		}
 		return nil, err
 	}
 }
@@ -109,14 +119,20 @@ func (w wire) together(ctx context.Context, writes ...Write) error {
 	ctx, cancel := context.WithTimeout(ctx, tokenKept)
 	defer cancel()
 	input := &dynamodb.TransactWriteItemsInput{
-		TransactItems:      make([]types.TransactWriteItem, len(writes)),
-		ClientRequestToken: aws.String(rand.Text()),
+		ReturnConsumedCapacity: capacity(ctx),
+		TransactItems:          make([]types.TransactWriteItem, len(writes)),
+		ClientRequestToken:     aws.String(rand.Text()),
 	}
 	for i, write := range writes {
 		input.TransactItems[i] = write.action()
 	}
 	_, err := request(func(ctx context.Context) (item, error) {
-		_, err := w.api.TransactWriteItems(ctx, input, w.limited...)
+		output, err := w.api.TransactWriteItems(ctx, input, w.limited...)
+		if err == nil && output != nil {
+			for i := range output.ConsumedCapacity {
+				charge(ctx, &output.ConsumedCapacity[i])
+			}
+		}
 		return nil, err
 	}).persistFor(ctx, limited)
 	return err

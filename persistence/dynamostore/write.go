@@ -67,9 +67,14 @@ func (s *Store) get(ctx context.Context, key string, consistent *bool) (item, er
 func (s *Store) look(key string, consistent *bool) request {
 	input := &dynamodb.GetItemInput{TableName: s.table, Key: s.schema.key(key), ConsistentRead: consistent}
 	return func(ctx context.Context) (item, error) {
+		input.ReturnConsumedCapacity = capacity(ctx)
 		output, err := s.api.GetItem(ctx, input, s.limited...)
-		if err != nil || output == nil || len(output.Item) == 0 {
+		if err != nil || output == nil {
 			return nil, err
+		}
+		charge(ctx, output.ConsumedCapacity)
+		if len(output.Item) == 0 {
+			return nil, nil
 		}
 		return output.Item, nil
 	}
