@@ -41,6 +41,10 @@ bench-cold: ## what the toolkit adds to a cold start and to the binary, beside t
 bench-dynamodb: ## the embedded DynamoDB with a table of 50,000 items beside dynoxide, which cargo builds into .cache (minutes, once)
 	.ci/test-dynamodb-local dynoxide bench
 
+.PHONY: demo-recording
+demo-recording: ## run the demo and record it in docs/demo.txt
+	.ci/record-demo
+
 .PHONY: figures
 figures: ## draw the pictures of docs/pictures again
 	go run ./internal/pictures
