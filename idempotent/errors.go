@@ -31,8 +31,8 @@ var (
 type KeyError struct {
 	mark
 
-	Operation string
-	Err       error
+	Operation string // the guard's
+	Err       error  // why
 }
 
 func (e *KeyError) Error() string {
@@ -50,7 +50,7 @@ func (e *KeyError) Unwrap() error { return e.Err }
 type InProgressError struct {
 	mark
 
-	Key string
+	Key string // of the record
 	// RetryAfter is when it is worth asking again: after as long again as the run's
 	// lease has lasted, at least a second, or as soon as that lease is over.
 	RetryAfter time.Duration
@@ -70,7 +70,7 @@ func (e *InProgressError) Is(target error) bool { return target == ErrInProgress
 type MismatchError struct {
 	mark
 
-	Key string
+	Key string // of the record
 	// Record is what the key stands for.
 	Record persistence.Record
 }
@@ -88,7 +88,7 @@ func (e *MismatchError) Is(target error) bool { return target == ErrMismatch || 
 type ResultNotStoredError struct {
 	mark
 
-	Key string
+	Key string // of the record
 }
 
 func (e *ResultNotStoredError) Error() string {
@@ -108,10 +108,10 @@ func (e *ResultNotStoredError) Is(target error) bool {
 type ReplayError struct {
 	mark
 
-	Key string
+	Key string // of the record
 	// Result is what is stored.
 	Result []byte
-	Err    error
+	Err    error // the cause
 }
 
 func (e *ReplayError) Error() string {
@@ -142,7 +142,7 @@ func (e *ReplayError) Unwrap() error { return e.Err }
 type OutcomeUnknownError struct {
 	mark
 
-	Key string
+	Key string // of the record
 	// LeaseUntil is when the earlier run's lease ended; zero for a step.
 	LeaseUntil time.Time
 	// Err is why it could not be found out, if that was tried.
@@ -171,14 +171,14 @@ func (e *OutcomeUnknownError) Unwrap() error { return e.Err }
 type LeaseLostError struct {
 	mark
 
-	Key string
+	Key string // of the record
 	// Executed says that this run's effects have happened. It is false where effects
 	// were to commit with the record: those were not carried out.
 	Executed bool
 	// Result is this run's own result, as it would have been stored; nil where it is
 	// the result of writes that were not carried out.
 	Result []byte
-	Err    error
+	Err    error // the cause
 }
 
 func (e *LeaseLostError) Error() string {
@@ -241,7 +241,7 @@ type NotStartedError struct {
 	mark
 
 	Key string // empty if it was too late even to find it
-	Err error
+	Err error  // the cause
 }
 
 func (e *NotStartedError) Error() string {

@@ -10,8 +10,8 @@ import (
 
 // Event is something that happened to a guarded call, for metrics, logs and tests.
 type Event struct {
-	Kind      EventKind
-	Operation string
+	Kind      EventKind // what has happened
+	Operation string    // the guard's
 	// Key is the record's key; empty where there is none.
 	Key string
 	// Step is the step that it happened to, if it was one.

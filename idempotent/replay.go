@@ -10,8 +10,8 @@ import (
 
 // Replay is a stored result about to be answered.
 type Replay struct {
-	Operation string
-	Record    persistence.Record
+	Operation string             // the guard's
+	Record    persistence.Record // with the result, and when it expires
 }
 
 // replay answers from a finished record.

@@ -11,8 +11,8 @@ import (
 // ItemError says why an item of a batch failed. It is permanent (see [idempotent.Permanent]) if
 // the item's own error is.
 type ItemError struct {
-	ID  string
-	Err error
+	ID  string // the item's
+	Err error  // the item's own error
 }
 
 func (e *ItemError) Error() string { return fmt.Sprintf("idempotent: item %s: %v", e.ID, e.Err) }
@@ -29,8 +29,8 @@ type mark = origin.Mark
 type UnfinishedError struct {
 	mark
 
-	Batch    string // its name
-	Progress Progress
+	Batch    string   // its name
+	Progress Progress // how far it has come
 	// Err is why no more items were started: a *idempotent.NotStartedError where there was no
 	// time left or the context was over, an *ItemError with a store's error where the
 	// store has failed. It is nil where each item had its turn.
@@ -58,7 +58,7 @@ var ErrUnfinished = errors.New("idempotent: batch unfinished")
 
 // ItemPanic is what [Each] panics with where the function has panicked for an item.
 type ItemPanic struct {
-	ID string
+	ID string // the item's
 	// Value is what the function panicked with.
 	Value any
 	// Stack is that of the function's goroutine, which is not the one that the panic

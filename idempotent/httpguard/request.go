@@ -11,6 +11,7 @@ import (
 // Request is what is known of a request before its body is read, the same for every
 // shape: what a [Scope] and [Config].AnswerHeaders see. It must not be changed.
 type Request struct {
+	// Method is POST, PATCH and so on, as the client has written it.
 	Method string
 	// Path is as the event has it, in path or rawPath. Whether the stage, or the path by
 	// which a custom domain maps the API, is part of it depends on the kind of API; one
