@@ -70,7 +70,7 @@ func TestReplayAllocatesLittleBesidesItsRequest(t *testing.T) {
 			return storedResult(putByHand(trying, client, key))
 		}},
 		"the same request": {most: 24, failingPut: func() error { return storedResult(putByHand(ctx, client, key)) }},
-		"the barest put":   {most: 40, failingPut: func() error { return bareCalls{client, "bench"}.failingPut(ctx, key) }},
+		"the barest put":   {most: 42, failingPut: func() error { return bareCalls{client, "bench"}.failingPut(ctx, key) }},
 	} {
 		hand := allocations(t, byHand.failingPut)
 		t.Logf("a replay allocates %d times, %s by hand %d times", small, name, hand)
@@ -131,6 +131,7 @@ func putByHand(ctx context.Context, client *dynamodb.Client, key string) error {
 			"owner":           &types.AttributeValueMemberS{Value: rand.Text()},
 			"lease_until":     &types.AttributeValueMemberN{Value: strconv.FormatInt(now.Add(time.Minute).UnixMilli(), 10)},
 			"expire_at":       &types.AttributeValueMemberN{Value: strconv.FormatInt(now.Add(time.Hour).Unix(), 10)},
+			"started_at":      &types.AttributeValueMemberN{Value: strconv.FormatInt(now.UnixMilli(), 10)},
 			"attempt":         &types.AttributeValueMemberN{Value: "1"},
 			"version":         &types.AttributeValueMemberN{Value: "1"},
 		},
