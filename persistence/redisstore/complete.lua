@@ -19,7 +19,7 @@ elseif there[2] == 'COMPLETED' or there[2] == 'FAILED' then
 elseif there[2] ~= 'PROCESSING' then
 	return answer(0)
 end
-redis.call('HDEL', key, 'lease_until', 'expire_at', 'result', 'result_encoding')
+redis.call('HDEL', key, 'lease_until', 'expire_at', 'result', 'result_encoding', 'event')
 redis.call('HSET', key, unpack(ARGV, 3))
 if ARGV[2] == '' then
 	redis.call('PERSIST', key)

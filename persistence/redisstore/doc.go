@@ -22,6 +22,10 @@
 //	step:<name>      output of a finished step
 //	attempt          acquisitions so far
 //	version          of this format: 1
+//	started_at       when the last run has acquired the record, in epoch milliseconds
+//	function         that runs it, and its version
+//	request_id       of its invocation
+//	event            that it was called with, if that is kept; until it is finished
 //
 // A key that holds anything else is refused as [persistence.ErrUnreadable], and left
 // as it is.
@@ -43,8 +47,10 @@
 //	checkpoint        1 EVALSHA, which also renews the lease where it says so
 //	renewal           1 EVALSHA
 //	read              1 HGETALL
+//	forget            1 EVALSHA
+//	list              1 SCAN for each 500 keys of the database, and 1 EVAL for each record
 //
-// Each of the four scripts costs a request more (EVAL) when it is new to the server,
+// Each of the five scripts costs a request more (EVAL) when it is new to the server,
 // and after a restart, a fail-over or SCRIPT FLUSH. On Redis 7.0 a record with a key
 // of 72 bytes and a fingerprint of 64 takes 360 bytes while it runs, and 1 KB when it
 // has finished with a result of 200 bytes. Scripts run alone on their server, so a
@@ -59,7 +65,8 @@
 //	  +hsetnx +hdel +hkeys +del +pexpireat +persist
 //
 // go-redis itself sends more: SELECT (+select) where the database is another than 0, and a
-// cluster client asks for the slots (+cluster|slots) and for the commands (+command).
+// cluster client asks for the slots (+cluster|slots) and for the commands (+command). Whoever
+// lists records needs +scan.
 //
 // # The client
 //

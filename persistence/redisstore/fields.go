@@ -23,6 +23,10 @@ const (
 	fieldEncoding    = "result_encoding"
 	fieldAttempt     = "attempt"
 	fieldVersion     = "version"
+	fieldStartedAt   = "started_at"
+	fieldFunction    = "function"
+	fieldRequestID   = "request_id"
+	fieldEvent       = "event"
 	fieldStep        = "step:" // and then the name of the step
 )
 
@@ -46,6 +50,23 @@ func encode(r persistence.Record) []any {
 	}
 	if r.Fingerprint != "" {
 		pairs = append(pairs, fieldFingerprint, r.Fingerprint)
+	}
+	return append(pairs, encodeRun(r)...)
+}
+
+// encodeRun returns names and values of what a record says of its run. One that takes a record
+// over says it all, so that nothing is left of the run before.
+func encodeRun(r persistence.Record) (pairs []any) {
+	if !r.StartedAt.IsZero() {
+		pairs = append(pairs, fieldStartedAt, r.StartedAt.UnixMilli())
+	}
+	for _, field := range []struct{ name, value string }{{fieldFunction, r.Function}, {fieldRequestID, r.RequestID}} {
+		if field.value != "" || r.TookOver != "" && !r.StartedAt.IsZero() {
+			pairs = append(pairs, field.name, field.value)
+		}
+	}
+	if len(r.Event) > 0 {
+		pairs = append(pairs, fieldEvent, r.Event)
 	}
 	return pairs
 }
@@ -78,6 +99,10 @@ func decode(key string, f fields) (persistence.Record, error) {
 		Status:      persistence.Status(f[fieldStatus]),
 		Owner:       f[fieldOwner],
 		Fingerprint: f[fieldFingerprint],
+		Run:         persistence.Run{Function: f[fieldFunction], RequestID: f[fieldRequestID]},
+	}
+	if event, kept := f[fieldEvent]; kept {
+		r.Event = []byte(event)
 	}
 	for _, number := range []struct {
 		name string
@@ -86,6 +111,7 @@ func decode(key string, f fields) (persistence.Record, error) {
 		{fieldLeaseUntil, func(ms int64) { r.LeaseUntil = time.UnixMilli(ms) }},
 		{fieldExpireAt, func(sec int64) { r.ExpiresAt = time.Unix(sec, 0) }},
 		{fieldAttempt, func(n int64) { r.Attempt = int(n) }},
+		{fieldStartedAt, func(ms int64) { r.StartedAt = time.UnixMilli(ms) }},
 	} {
 		digits, exists := f[number.name]
 		if !exists {

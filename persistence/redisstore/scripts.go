@@ -27,11 +27,16 @@ var (
 	releaseText string
 	//go:embed checkpoint.lua
 	checkpointText string
+	//go:embed forget.lua
+	forgetText string
+	//go:embed outline.lua
+	outlineText string // reads only, for lists
 
 	acquire    = newScript(acquireText)
 	complete   = newScript(completeText)
 	release    = newScript(releaseText)
 	checkpoint = newScript(checkpointText)
+	forget     = newScript(forgetText)
 )
 
 // What acquire does to the record that was seen.
