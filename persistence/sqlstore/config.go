@@ -112,6 +112,7 @@ func (c Config) names() []string {
 	}
 	return []string{
 		"{table}", schema + quote(table),
+		"{bare table}", table,
 		"{versions}", schema + quote(table+"_schema"),
 		"{index}", quote(table + "_expire_at"),
 	}

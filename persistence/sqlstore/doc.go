@@ -38,6 +38,14 @@
 //	result           bytes; NULL in a finished record whose result was not stored
 //	steps            JSON object of the finished steps' outputs; bytes that are no text as "base64:…"
 //	attempt          acquisitions so far
+//	started_at       when the last run has acquired the record, in epoch milliseconds
+//	function         that runs it, and its version
+//	request_id       of its invocation
+//	event            that it was called with, if that is kept; NULL in a finished record
+//
+// A table that an earlier version of this module has made has no columns for the last four. It
+// goes on working, and says nothing of runs, until [Migrate] has been called: what an application
+// has to do for that is to migrate first, and then to start new processes.
 //
 // Steps are a column rather than a table so that everything about a record is in one
 // row: one lock, one condition, one statement. The version of the schema is in a table
@@ -60,9 +68,12 @@
 //	release           1; 2 or 3 where the lease does not know of the record's steps, or it is gone
 //	checkpoint        1
 //	read              1
+//	list              1 for each 500 records
+//	forget            1
 //	with writes       2 more, BEGIN and COMMIT, and those of the writes
 //
-// One more looks at the record where a condition did not hold. In PostgreSQL a duplicate
+// The first call of a store asks in one more which columns the table has. Another one looks at
+// the record where a condition did not hold. In PostgreSQL a duplicate
 // locks the row that it meets, which is a small write, and waits for the end of the
 // owner's transaction if that is under way; idempotent.Config.ReadFirst makes it a read
 // where most calls are replays.

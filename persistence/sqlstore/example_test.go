@@ -109,6 +109,16 @@ func ExampleSchema() {
 	// CREATE INDEX IF NOT EXISTS "idempotency_expire_at" ON "shop"."idempotency" (expire_at);
 	//
 	// INSERT INTO "shop"."idempotency_schema" (version) VALUES (1) ON CONFLICT DO NOTHING;
+	//
+	// ALTER TABLE "shop"."idempotency" ADD COLUMN IF NOT EXISTS started_at bigint;
+	//
+	// ALTER TABLE "shop"."idempotency" ADD COLUMN IF NOT EXISTS function text;
+	//
+	// ALTER TABLE "shop"."idempotency" ADD COLUMN IF NOT EXISTS request_id text;
+	//
+	// ALTER TABLE "shop"."idempotency" ADD COLUMN IF NOT EXISTS event bytea;
+	//
+	// INSERT INTO "shop"."idempotency_schema" (version) VALUES (2) ON CONFLICT DO NOTHING;
 	//  <nil>
 }
 

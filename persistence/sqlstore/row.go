@@ -16,18 +16,29 @@ import (
 
 // row asks for one row, and tells whether there is one.
 func (s *Store) row(ctx context.Context, query string, args ...any) (r persistence.Record, found bool, err error) {
-	var (
-		lease, expiry sql.NullInt64
-		omitted       bool // drivers show an empty result like none
-		steps         []byte
-	)
-	err = s.db.QueryRowContext(ctx, query, args...).Scan(
-		&r.Key, &r.Status, &r.Owner, &lease, &expiry, &r.Fingerprint, &r.Result, &omitted, &steps, &r.Attempt, &r.TookOver)
+	r, err = scan(s.db.QueryRowContext(ctx, query, args...))
 	switch {
 	case errors.Is(err, sql.ErrNoRows):
 		return persistence.Record{}, false, nil
 	case err != nil:
 		return persistence.Record{}, false, err
+	}
+	return r, true, nil
+}
+
+// scan reads a row. Its error wraps [persistence.ErrUnreadable] where that can't be understood.
+func scan(row interface{ Scan(...any) error }) (r persistence.Record, err error) {
+	var (
+		lease, expiry sql.NullInt64
+		omitted       bool // drivers show an empty result like none
+		steps         []byte
+		started       sql.NullInt64
+		function, id  sql.NullString
+	)
+	err = row.Scan(
+		&r.Key, &r.Status, &r.Owner, &lease, &expiry, &r.Fingerprint, &r.Result, &omitted, &steps, &r.Attempt, &started, &function, &id, &r.Event, &r.TookOver)
+	if err != nil {
+		return persistence.Record{}, err
 	}
 	if lease.Valid {
 		r.LeaseUntil = time.UnixMilli(lease.Int64)
@@ -35,15 +46,19 @@ func (s *Store) row(ctx context.Context, query string, args ...any) (r persisten
 	if expiry.Valid {
 		r.ExpiresAt = time.Unix(expiry.Int64, 0)
 	}
+	if started.Valid {
+		r.StartedAt = time.UnixMilli(started.Int64)
+	}
+	r.Function, r.RequestID = function.String, id.String
 	r.ResultOmitted = r.Status.Finished() && omitted
 	if r.Steps, err = decodeSteps(steps); err != nil {
-		return persistence.Record{}, false, fmt.Errorf("%w: steps of %q: %w", persistence.ErrUnreadable, r.Key, err)
+		return r, fmt.Errorf("%w: steps of %q: %w", persistence.ErrUnreadable, r.Key, err)
 	}
 	switch r.Status {
 	case persistence.StatusProcessing, persistence.StatusPartial, persistence.StatusCompleted, persistence.StatusFailed:
-		return r, true, nil
+		return r, nil
 	default:
-		return persistence.Record{}, false, fmt.Errorf("%w: %q has the status %q", persistence.ErrUnreadable, r.Key, r.Status)
+		return r, fmt.Errorf("%w: %q has the status %q", persistence.ErrUnreadable, r.Key, r.Status)
 	}
 }
 

@@ -9,7 +9,8 @@ import (
 )
 
 // versions are the schemas that there have been, each as the statements that lead to
-// it from the one before. What has been published is never changed.
+// it from the one before. What has been published is never changed. A store works on a
+// table of any of them, as far as that goes: see Store.fit.
 var versions = [][]string{
 	{
 		`CREATE TABLE IF NOT EXISTS {table} (
@@ -25,18 +26,37 @@ var versions = [][]string{
 ){strict}`,
 		`CREATE INDEX IF NOT EXISTS {index} ON {table} (expire_at)`,
 	},
+	{
+		`ALTER TABLE {table} ADD COLUMN {if not there} started_at {integer}`,
+		`ALTER TABLE {table} ADD COLUMN {if not there} function text`,
+		`ALTER TABLE {table} ADD COLUMN {if not there} request_id text`,
+		`ALTER TABLE {table} ADD COLUMN {if not there} event {bytes}`,
+	},
+}
+
+// madeInOne is versions for a table that is not there yet, for SQLite's script: its columns
+// can't be added where they are not there, and only then.
+var madeInOne = []string{
+	strings.Replace(versions[0][0], "\n){strict}", `,
+	started_at      {integer},
+	function        text,
+	request_id      text,
+	event           {bytes}
+){strict}`, 1),
+	versions[0][1],
 }
 
 const (
 	makeVersions = `CREATE TABLE IF NOT EXISTS {versions} (version {integer} PRIMARY KEY)`
 	addVersion   = `INSERT INTO {versions} (version) VALUES (%d)`
+	addIfThere   = `INSERT INTO {versions} (version) SELECT %d WHERE EXISTS (SELECT 1 FROM pragma_table_info('{bare table}') WHERE name = 'started_at') ON CONFLICT DO NOTHING`
 	lastVersion  = `SELECT coalesce(max(version), 0) FROM {versions}`
 )
 
 // types are the replacements that put a dialect's types into a schema.
 var types = map[Dialect][]string{
-	PostgreSQL: {"{key}", `text COLLATE "C"`, "{integer}", "bigint", "{bytes}", "bytea", "{json}", "jsonb", "{strict}", ""},
-	SQLite:     {"{key}", "text", "{integer}", "integer", "{bytes}", "blob", "{json}", "text", "{strict}", " STRICT"},
+	PostgreSQL: {"{key}", `text COLLATE "C"`, "{integer}", "bigint", "{bytes}", "bytea", "{json}", "jsonb", "{strict}", "", "{if not there}", "IF NOT EXISTS"},
+	SQLite:     {"{key}", "text", "{integer}", "integer", "{bytes}", "blob", "{json}", "text", "{strict}", " STRICT", "{if not there} ", ""},
 }
 
 // schema puts names and types into the statements of a schema.
@@ -45,13 +65,19 @@ func (c Config) schema() *strings.Replacer {
 }
 
 // Schema returns the statements that make the table and its index where they are not
-// there yet, for a migration tool of your own. Running them again changes nothing.
+// there yet, for a migration tool of your own. Running them again changes nothing. With
+// SQLite they leave a table as it is that an earlier version of this module has made: that
+// is for [Migrate].
 func Schema(config Config) (string, error) {
 	config = config.withDefaults()
 	if err := config.check(); err != nil {
 		return "", err
 	}
 	script := []string{makeVersions}
+	if config.Dialect == SQLite {
+		script = append(append(script, madeInOne...), fmt.Sprintf(addVersion, 1)+" ON CONFLICT DO NOTHING", fmt.Sprintf(addIfThere, len(versions)))
+		return config.schema().Replace(strings.Join(script, ";\n\n") + ";\n"), nil
+	}
 	for i, statements := range versions {
 		script = append(script, statements...)
 		script = append(script, fmt.Sprintf(addVersion, i+1)+" ON CONFLICT DO NOTHING")

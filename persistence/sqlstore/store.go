@@ -7,6 +7,8 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"strings"
+	"sync/atomic"
 
 	"github.com/ikkai-go/idempotency/persistence"
 	"github.com/ikkai-go/idempotency/persistence/storekit"
@@ -17,7 +19,10 @@ import (
 type Store struct {
 	db        *sql.DB
 	dialect   Dialect
-	statement statements
+	statement statements                 // of the newest schema
+	first     statements                 // of the first one
+	fitting   atomic.Pointer[statements] // of the two, once it is known
+	probe     string
 	options   sql.TxOptions // of transactions with writes of the application
 }
 
@@ -43,7 +48,9 @@ func New(db *sql.DB, config Config) (*Store, error) {
 	return &Store{
 		db:        db,
 		dialect:   config.Dialect,
-		statement: newStatements(config),
+		statement: newStatements(config, len(versions)),
+		first:     newStatements(config, 1),
+		probe:     strings.NewReplacer(config.names()...).Replace(`SELECT started_at FROM {table} LIMIT 0`),
 		options:   sql.TxOptions{Isolation: config.Isolation},
 	}, nil
 }
@@ -57,11 +64,16 @@ func (s *Store) Acquire(ctx context.Context, c persistence.Claim) (persistence.R
 	if err := checkClaim(c); err != nil {
 		return persistence.Record{}, err
 	}
+	fit, err := s.fit(ctx)
+	if err != nil {
+		return persistence.Record{}, fault("acquire", err)
+	}
 	stale := persistence.StatusPartial // a run that has died costs a second statement
 	for range maxRounds {
-		record, found, err := s.ask(ctx, s.statement.acquire,
+		record, found, err := s.ask(ctx, fit.acquire, append([]any{
 			c.Key, c.Owner, lease(c.LeaseUntil), expiry(c.ExpiresAt), c.Fingerprint,
-			c.Now.UnixMilli(), c.Now.Unix(), string(stale))
+			c.Now.UnixMilli(), c.Now.Unix(), string(stale), c.From,
+		}, s.run(fit, c.Run, c.Event)...)...)
 		if err == nil && !found {
 			record, found, err = s.look(ctx, c.Key)
 		}
@@ -90,8 +102,12 @@ func (s *Store) completeWith(ctx context.Context, l persistence.Lease, o persist
 	if err := errors.Join(checkLease(l), o.Check()); err != nil {
 		return err
 	}
+	fit, err := s.fit(ctx)
+	if err != nil {
+		return fault("complete", err)
+	}
 	applied, err := s.apply(ctx, change{
-		s.statement.complete, []any{l.Key, l.Owner, string(o.Status), result(o), expiry(o.ExpiresAt)},
+		fit.complete, []any{l.Key, l.Owner, string(o.Status), result(o), expiry(o.ExpiresAt)},
 		s.statement.finished, string(o.Status),
 	}, writes)
 	if applied || err != nil {
@@ -212,7 +228,11 @@ func (s *Store) Read(ctx context.Context, key string) (persistence.Record, bool,
 }
 
 func (s *Store) look(ctx context.Context, key string) (persistence.Record, bool, error) {
-	return s.ask(ctx, s.statement.read, key)
+	fit, err := s.fit(ctx)
+	if err != nil {
+		return persistence.Record{}, false, err
+	}
+	return s.ask(ctx, fit.read, key)
 }
 
 // ask asks for one row, again if the answer was lost.

@@ -93,9 +93,13 @@ func (s *Store) CompleteAtOnce(ctx context.Context, c persistence.Claim, o persi
 	if err := errors.Join(checkClaim(c), o.Check(), err); err != nil {
 		return persistence.Record{}, err
 	}
-	finish := change{s.statement.finish, []any{
-		c.Key, c.Owner, string(o.Status), expiry(o.ExpiresAt), c.Fingerprint, c.Now.UnixMilli(), c.Now.Unix(), result(o),
-	}, s.statement.finished, string(o.Status)}
+	fit, err := s.fit(ctx)
+	if err != nil {
+		return persistence.Record{}, fault("complete", err)
+	}
+	finish := change{fit.finish, append([]any{
+		c.Key, c.Owner, string(o.Status), expiry(o.ExpiresAt), c.Fingerprint, c.Now.UnixMilli(), c.Now.Unix(), result(o), "",
+	}, s.run(fit, c.Run, nil)...), s.statement.finished, string(o.Status)}
 	for range maxRounds {
 		applied, err := s.apply(ctx, finish, admitted)
 		if err != nil {

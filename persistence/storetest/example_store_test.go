@@ -247,5 +247,10 @@ func Example() {
 	// not checked: lease/outlives-expiry
 	// not checked: lease/nobody
 	// not checked: renew/endless
+	// not checked: forget/as-seen
+	// not checked: forget/again
+	// not checked: forget/changed
+	// not checked: list/shows
+	// not checked: list/status
 	// 0 rules are broken
 }

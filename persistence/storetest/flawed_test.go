@@ -2,10 +2,12 @@ package storetest_test
 
 import (
 	"context"
+	"slices"
 	"sync"
 	"time"
 
 	"github.com/ikkai-go/idempotency/persistence"
+	"github.com/ikkai-go/idempotency/persistence/storekit"
 )
 
 type (
@@ -40,13 +42,15 @@ type flawed struct {
 	renew      func(ctx context.Context, l lease) error
 	read       func(ctx context.Context, key string) (record, bool, error)
 	plant      func(r record)
+	forget     func(ctx context.Context, seen record) error
+	list       func(q storekit.Query) storekit.Page
 }
 
 // newFlawed returns a sabotaged store.
 func newFlawed(sabotage func(f *flawed)) *flawed {
 	right := persistence.NewMemory()
-	f := &flawed{right: right, complete: right.Complete, release: right.Release, checkpoint: right.Checkpoint, renew: right.Renew, read: right.Read, plant: right.Put}
-	f.acquire = f.judgeAndWrite
+	f := &flawed{right: right, complete: right.Complete, release: right.Release, checkpoint: right.Checkpoint, renew: right.Renew, read: right.Read, plant: right.Put, forget: right.Forget}
+	f.acquire, f.list = f.judgeAndWrite, f.listRight
 	sabotage(f)
 	return f
 }
@@ -186,4 +190,26 @@ func (f *flawed) fold(same func(key string) string) {
 		r.Key = same(r.Key)
 		f.right.Put(r)
 	}
+}
+
+func (f *flawed) Forget(ctx context.Context, seen record) error {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.forget(ctx, seen)
+}
+
+func (f *flawed) List(_ context.Context, q storekit.Query) (storekit.Page, error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.list(q), nil
+}
+
+func (f *flawed) listRight(q storekit.Query) (page storekit.Page) {
+	for _, r := range f.right.Records() {
+		if len(q.Statuses) == 0 || slices.Contains(q.Statuses, r.Status) {
+			r.Result, r.Event = nil, nil
+			page.Records = append(page.Records, r)
+		}
+	}
+	return page
 }

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/ikkai-go/idempotency/persistence"
+	"github.com/ikkai-go/idempotency/persistence/storekit"
 )
 
 // Rule is one promise of the contract, in a form that can be run.
@@ -43,6 +44,13 @@ const (
 	NeedsReader
 	// NeedsPlanter marks a rule for a [Planter].
 	NeedsPlanter
+	// NeedsRun marks a rule for a store whose format has a place for what a record says of its
+	// run: those of other toolkits have none, nor for envelopes.
+	NeedsRun
+	// NeedsForgetter marks a rule for a [storekit.Forgetter].
+	NeedsForgetter
+	// NeedsLister marks a rule for a [storekit.Lister].
+	NeedsLister
 )
 
 // String returns the name of the interface that is needed.
@@ -56,6 +64,12 @@ func (n Need) String() string {
 		return "persistence.Reader"
 	case NeedsPlanter:
 		return "storetest.Planter"
+	case NeedsRun:
+		return "store of this module's own format"
+	case NeedsForgetter:
+		return "storekit.Forgetter"
+	case NeedsLister:
+		return "storekit.Lister"
 	default:
 		return "persistence.Store"
 	}
@@ -72,6 +86,12 @@ func (n Need) metBy(store persistence.Store) bool {
 		_, met = store.(persistence.Reader)
 	case NeedsPlanter:
 		_, met = store.(Planter)
+	case NeedsRun:
+		met = storekit.HoldsEnvelopes(store)
+	case NeedsForgetter:
+		_, met = store.(storekit.Forgetter)
+	case NeedsLister:
+		_, met = store.(storekit.Lister)
 	}
 	return met
 }
@@ -107,6 +127,7 @@ func Rules() []Rule {
 		raceRules(),
 		contextRules(),
 		readRules(),
+		operateRules(),
 	)
 }
 

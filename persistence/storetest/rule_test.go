@@ -45,11 +45,11 @@ func TestARuleIsNotApplicableToAStoreWithoutTheAbilityItNeeds(t *testing.T) {
 		lacks []storetest.Need
 	}{
 		{"a plain store", plain{persistence.NewMemory()},
-			[]storetest.Need{storetest.NeedsCheckpointer, storetest.NeedsRenewer, storetest.NeedsReader, storetest.NeedsPlanter}},
+			[]storetest.Need{storetest.NeedsCheckpointer, storetest.NeedsRenewer, storetest.NeedsReader, storetest.NeedsPlanter, storetest.NeedsForgetter, storetest.NeedsLister}},
 		{"a store that refuses checkpoints", refusing{persistence.NewMemory()},
-			[]storetest.Need{storetest.NeedsCheckpointer, storetest.NeedsRenewer, storetest.NeedsReader, storetest.NeedsPlanter}},
+			[]storetest.Need{storetest.NeedsCheckpointer, storetest.NeedsRenewer, storetest.NeedsReader, storetest.NeedsPlanter, storetest.NeedsForgetter, storetest.NeedsLister}},
 		{"a store without plants", persistence.NewMemory(),
-			[]storetest.Need{storetest.NeedsPlanter}},
+			[]storetest.Need{storetest.NeedsPlanter, storetest.NeedsLister}},
 		{"a store with everything", newFlawed(func(*flawed) {}), nil},
 	} {
 		t.Run(tt.name, func(t *testing.T) {

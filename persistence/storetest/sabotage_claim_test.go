@@ -113,7 +113,7 @@ var misjudged = []sabotage{
 	},
 	{
 		"leases are written in seconds",
-		[]string{"acquire/fresh", "acquire/bare", "time/units", "take-over/record", "renew/expiry-follows"},
+		[]string{"acquire/fresh", "acquire/bare", "time/units", "take-over/record", "renew/expiry-follows", "from/only-its-owner"},
 		func(f *flawed) {
 			f.miswrite = func(_ claim, _ record, made *record) {
 				made.LeaseUntil = made.LeaseUntil.Truncate(time.Second)
@@ -127,6 +127,7 @@ var misjudged = []sabotage{
 			"lease/outlives-expiry", "take-over/*", "refuse-unknown/expired", "mismatch/stale", "mismatch/one-sided",
 			"expiry/processing", "expiry/steps", "zombie/*", "race/stale", "race/release", "renew/moves-on",
 			"renew/expiry-follows", "renew/zombie",
+			"from/only-its-owner", "run/taken-over", "event/kept", "forget/changed",
 		},
 		func(f *flawed) {
 			f.misread = func(_ *claim, found *record) {
@@ -187,6 +188,7 @@ var misjudged = []sabotage{
 			"expiry/next-second", "expiry/of-the-outcome", "expiry/processing", "expiry/completed", "expiry/failed",
 			"expiry/without-result", "expiry/partial", "expiry/steps", "zombie/*", "race/expired", "race/stale",
 			"race/release", "renew/moves-on", "renew/expiry-follows", "renew/zombie",
+			"from/only-its-owner", "run/taken-over", "event/kept", "forget/changed",
 		},
 		func(f *flawed) {
 			f.misread = func(c *claim, _ *record) {
@@ -215,7 +217,7 @@ var misjudged = []sabotage{
 	// Taking over.
 	{
 		"a take-over keeps the old lease",
-		[]string{"take-over/record", "race/stale", "renew/expiry-follows"},
+		[]string{"take-over/record", "race/stale", "renew/expiry-follows", "from/only-its-owner"},
 		func(f *flawed) {
 			f.miswrite = func(_ claim, old record, made *record) {
 				if made.Attempt > 1 {
@@ -226,7 +228,7 @@ var misjudged = []sabotage{
 	},
 	{
 		"a take-over keeps the old expiry",
-		[]string{"take-over/record", "renew/expiry-follows"},
+		[]string{"take-over/record", "renew/expiry-follows", "from/only-its-owner"},
 		func(f *flawed) {
 			f.miswrite = func(_ claim, old record, made *record) {
 				if made.Attempt > 1 {
@@ -237,7 +239,7 @@ var misjudged = []sabotage{
 	},
 	{
 		"a take-over is not counted",
-		[]string{"take-over/record", "take-over/attempt", "release/resumable", "race/release", "renew/expiry-follows"},
+		[]string{"take-over/record", "take-over/attempt", "release/resumable", "race/release", "renew/expiry-follows", "from/only-its-owner"},
 		func(f *flawed) {
 			f.miswrite = func(_ claim, old record, made *record) {
 				if made.Attempt > 1 {
@@ -290,6 +292,7 @@ var misjudged = []sabotage{
 			"repeat/take-over", "time/is-data", "lease/next-millisecond", "lease/outlives-expiry", "take-over/*",
 			"mismatch/stale", "mismatch/one-sided", "zombie/*", "race/stale", "race/release", "renew/moves-on",
 			"renew/expiry-follows", "renew/zombie",
+			"from/only-its-owner", "run/taken-over", "event/kept", "forget/changed",
 		},
 		func(f *flawed) {
 			f.misread = func(c *claim, found *record) {
@@ -304,6 +307,7 @@ var misjudged = []sabotage{
 		[]string{
 			"take-over/record", "take-over/attempt", "take-over/steps", "take-over/fingerprint", "release/resumable",
 			"race/release", "renew/expiry-follows", "take-over/told", "resume/told",
+			"from/only-its-owner", "run/taken-over", "event/kept",
 		},
 		func(f *flawed) {
 			f.miswrite = func(c claim, _ record, made *record) {
@@ -359,6 +363,7 @@ var misjudged = []sabotage{
 		[]string{
 			"refuse-unknown/stale", "mismatch/stale", "mismatch/partial", "complete/given-up", "release/steps",
 			"release/steps-again", "step/not-running", "isolation/steps", "renew/given-up",
+			"from/only-its-owner",
 		},
 		func(f *flawed) {
 			f.misread = func(c *claim, _ *record) {
@@ -382,6 +387,7 @@ var misjudged = []sabotage{
 			"acquire/fresh", "time/units", "lease/outlives-expiry", "take-over/record", "take-over/fingerprint",
 			"mismatch/answer", "renew/expiry-follows", "renew/endless", "complete/first-outcome", "release/finished",
 			"step/again", "step/not-running",
+			"from/only-its-owner", "list/shows",
 		},
 		func(f *flawed) {
 			f.misquote = func(r *record) {
@@ -417,7 +423,7 @@ var misjudged = []sabotage{
 	},
 	{
 		"expiry is written in milliseconds",
-		[]string{"acquire/fresh", "acquire/bare", "time/units", "take-over/record", "renew/expiry-follows"},
+		[]string{"acquire/fresh", "acquire/bare", "time/units", "take-over/record", "renew/expiry-follows", "from/only-its-owner"},
 		func(f *flawed) {
 			f.miswrite = func(_ claim, _ record, made *record) {
 				made.ExpiresAt = time.Unix(made.ExpiresAt.UnixMilli(), 0)
@@ -426,7 +432,7 @@ var misjudged = []sabotage{
 	},
 	{
 		"expiry is written a second early",
-		[]string{"acquire/fresh", "acquire/bare", "time/units", "take-over/record", "renew/expiry-follows"},
+		[]string{"acquire/fresh", "acquire/bare", "time/units", "take-over/record", "renew/expiry-follows", "from/only-its-owner"},
 		func(f *flawed) {
 			f.miswrite = func(_ claim, _ record, made *record) {
 				made.ExpiresAt = made.ExpiresAt.Add(-time.Second)
@@ -502,7 +508,7 @@ var misjudged = []sabotage{
 	},
 	{
 		"a finished record expires with its claim",
-		[]string{"expiry/of-the-outcome", "expiry/never"},
+		[]string{"expiry/of-the-outcome", "expiry/never", "forget/changed"},
 		func(f *flawed) {
 			f.complete = func(ctx context.Context, l lease, o outcome) error {
 				if r := f.find(l.Key); r.Status == persistence.StatusProcessing {

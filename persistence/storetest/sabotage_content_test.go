@@ -167,6 +167,7 @@ var mangled = []sabotage{
 		[]string{
 			"key/distinct", "complete/first-outcome", "release/finished", "step/again", "step/not-running",
 			"acquire/invalid",
+			"forget/as-seen", "forget/changed", "list/shows",
 		},
 		func(f *flawed) {
 			f.fold(strings.ToLower)

@@ -98,6 +98,7 @@ var misowned = []sabotage{
 			"refuse-unknown/partial", "mismatch/stale", "mismatch/partial", "mismatch/one-sided",
 			"release/resumable", "zombie/*", "race/stale", "race/partial", "race/complete", "race/release",
 			"renew/moves-on", "renew/expiry-follows", "renew/zombie", "race/renew",
+			"from/only-its-owner", "run/taken-over", "event/kept", "forget/changed",
 		},
 		func(f *flawed) {
 			f.miswrite = func(_ claim, old record, made *record) {

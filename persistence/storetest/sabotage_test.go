@@ -21,7 +21,7 @@ type sabotage struct {
 }
 
 func sabotages() []sabotage {
-	return slices.Concat(misjudged, misowned, misrenewed, mangled, mishandled)
+	return slices.Concat(misjudged, misowned, misrenewed, mangled, mishandled, misoperated)
 }
 
 func TestASabotagedStoreFailsUnderTheRulesItBreaksAndNoOthers(t *testing.T) {
