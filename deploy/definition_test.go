@@ -2,6 +2,7 @@ package deploy_test
 
 import (
 	"encoding/json"
+	"maps"
 	"os"
 	"slices"
 	"strings"
@@ -213,9 +214,7 @@ func ofTerraform(t *testing.T) definition {
 	}
 	locals := map[string]string{}
 	for _, b := range root.all("locals") {
-		for name, value := range b.values {
-			locals[name] = value
-		}
+		maps.Copy(locals, b.values)
 	}
 	for _, document := range root.all("data", "aws_iam_policy_document") {
 		for _, s := range document.all("statement") {

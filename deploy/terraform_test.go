@@ -60,7 +60,7 @@ func (b *block) parse(t *testing.T, file string, lines []string) []string {
 		case opens.MatchString(line):
 			m := opens.FindStringSubmatch(line)
 			inner := &block{kind: m[1], values: map[string]string{}}
-			for _, label := range strings.Fields(m[2]) {
+			for label := range strings.FieldsSeq(m[2]) {
 				inner.labels = append(inner.labels, strings.Trim(label, `"`))
 			}
 			b.blocks = append(b.blocks, inner)

@@ -23,6 +23,10 @@ func TestCalledWrongly(t *testing.T) {
 		{"asking for help with a server", []string{"dynamodb", "--help"}, 0, "", "-idle-timeout"},
 		{"for tables that can't be", []string{"dynamodb", "--table", "orders"}, 1, "", `ikkai dynamodb: table "orders": neither a template`},
 		{"with an unknown flag", []string{"demo", "--colour"}, 2, "", "-colour"},
+		{"for a function without a name", []string{"new", "--iac", "sam"}, 2, "", "takes one argument, not 0"},
+		{"for a function with two names", []string{"new", "a1", "--iac", "sam", "b1"}, 2, "", "takes one argument, not 2"},
+		{"for a function whose name is none", []string{"new", "Refund!", "--iac", "sam"}, 1, "", `"Refund!" can't name a function`},
+		{"for a function on what is not there", []string{"new", "refund", "--iac", "pulumi"}, 1, "", `no infrastructure "pulumi"`},
 		{"with an argument too many", []string{"bench", "fast"}, 2, "", `takes no argument "fast"`},
 	}
 	for _, test := range tests {

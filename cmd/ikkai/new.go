@@ -40,10 +40,12 @@ func runNew(ctx context.Context, args []string, stdout, stderr io.Writer) error 
 		if options.Replace, err = filepath.Abs(options.Replace); err != nil {
 			return err
 		}
-		fmt.Fprintf(stderr, "the function uses the checkout in %s, by a replace directive in its go.mod\n", options.Replace)
 	}
 	if err := scaffold.Make(options); err != nil {
 		return err
+	}
+	if options.Replace != "" {
+		fmt.Fprintf(stderr, "the function uses the checkout in %s, by a replace directive in its go.mod\n", options.Replace)
 	}
 	next := "make test"
 	if *tidy {

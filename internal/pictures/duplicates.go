@@ -25,7 +25,7 @@ func duplicates() *picture {
 			lines = append(lines, row.why)
 		}
 		p.box(20, y, 236, 50, row.class, lines...)
-		p.arrow("", 256, y+25, 280, y+25)
+		p.arrow(256, y+25, 280, y+25)
 		p.write(290, y+21, "b", "start", row.gets)
 		p.write(290, y+41, "soft small", "start", row.more)
 	}

@@ -59,14 +59,14 @@ func house() *picture {
 			end = min(max(x, to.x+20), to.x+to.w-20)
 		}
 		if from.y < to.y {
-			p.arrow("", x, from.y+roomHeight, end, to.y)
+			p.arrow(x, from.y+roomHeight, end, to.y)
 		} else {
-			p.arrow("", x, from.y, end, to.y+roomHeight)
+			p.arrow(x, from.y, end, to.y+roomHeight)
 		}
 	}
 	from, to := at[aside[0]], at[aside[1]]
 	around := to.x + to.w + 12
-	p.arrow("", from.x+from.w, from.y+roomHeight/2, around, from.y+roomHeight/2, around, to.y+roomHeight/2, to.x+to.w, to.y+roomHeight/2)
+	p.arrow(from.x+from.w, from.y+roomHeight/2, around, from.y+roomHeight/2, around, to.y+roomHeight/2, to.x+to.w, to.y+roomHeight/2)
 	for _, r := range rooms {
 		p.box(r.x, r.y, r.w, roomHeight, r.class, r.lines...)
 	}

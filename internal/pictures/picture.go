@@ -66,8 +66,8 @@ func (p *picture) fits(text, class string, room int) {
 }
 
 // arrow goes through points, x and y by turns, and has its head at the last.
-func (p *picture) arrow(class string, points ...int) {
-	fmt.Fprintf(&p.body, `<path class="%s" marker-end="url(#head)" d="M%s"/>`+"\n", class, joined(points))
+func (p *picture) arrow(points ...int) {
+	fmt.Fprintf(&p.body, `<path marker-end="url(#head)" d="M%s"/>`+"\n", joined(points))
 }
 
 // line is an arrow without a head.

@@ -12,16 +12,16 @@ func protocol() *picture {
 	const x, w, right, wide = 20, 230, 330, 250
 	middle := x + w/2
 	p.box(x, 16, w, 52, "door", "a request", "event, message, HTTP call")
-	p.arrow("", middle, 68, middle, 98)
+	p.arrow(middle, 68, middle, 98)
 	p.box(x, 98, w, 52, "box", "identify", "key and fingerprint of its payload")
-	p.arrow("", middle, 150, middle, 180)
+	p.arrow(middle, 150, middle, 180)
 	p.box(x, 180, w, 52, "box", "acquire", "one conditional write")
-	p.arrow("", middle, 232, middle, 276)
+	p.arrow(middle, 232, middle, 276)
 	p.write(middle+10, 260, "soft small", "start", "no record: mine")
 	p.box(x, 276, w, 72, "good", "run your function", "under a lease that is renewed,", "with a key to hand on")
-	p.arrow("", middle, 348, middle, 378)
+	p.arrow(middle, 348, middle, 378)
 	p.box(x, 378, w, 52, "box", "settle", "one write, with your writes in it")
-	p.arrow("", middle, 430, middle, 460)
+	p.arrow(middle, 430, middle, 460)
 	p.box(x, 460, w, 44, "door", "the answer")
 	// What a duplicate gets, at the height of acquire.
 	spine := right - 40
@@ -33,7 +33,7 @@ func protocol() *picture {
 		{"stop", "refused", "the same key with", "another payload"},
 	} {
 		y := 60 + i*140
-		p.arrow("", spine, y+36, right, y+36)
+		p.arrow(spine, y+36, right, y+36)
 		p.box(right, y, wide, 72, o.class, o.title, o.first, o.second)
 	}
 	p.write(right+wide/2, 40, "soft small", "middle", "a duplicate: your function does not run")

@@ -35,7 +35,7 @@ func saga() *picture {
 		}
 		p.box(20, y, 270, 38, row.class, lines...)
 		if row.entry != "" {
-			p.arrow("", 290, y+19, 312, y+19)
+			p.arrow(290, y+19, 312, y+19)
 			p.write(318, y+24, "code", "start", row.entry)
 		}
 		y += 46

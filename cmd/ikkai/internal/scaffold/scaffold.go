@@ -61,7 +61,7 @@ func Make(o Options) error {
 	if err != nil {
 		return err
 	}
-	defer os.RemoveAll(fresh) //nolint:errcheck // it is gone where all went well
+	defer os.RemoveAll(fresh) // it is gone where all went well
 	if err := write(fresh, files); err != nil {
 		return err
 	}
