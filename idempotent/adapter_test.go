@@ -11,6 +11,7 @@ import (
 
 	"github.com/ikkai-go/idempotency"
 	"github.com/ikkai-go/idempotency/idempotent"
+	"github.com/ikkai-go/idempotency/idempotent/saga"
 	"github.com/ikkai-go/idempotency/persistence"
 )
 
@@ -153,9 +154,9 @@ func TestTheVerdictOnNothingToDo(t *testing.T) {
 		"wrapped":             {fmt.Errorf("a test event: %w", idempotent.ErrSkip), idempotent.CodeSkipped},
 		"failed for good":     {idempotent.Permanent(idempotent.ErrSkip), idempotent.CodeFailed},
 		"failed, and wrapped": {fmt.Errorf("bank: %w", idempotent.Permanent(idempotent.ErrSkip)), idempotent.CodeFailed},
-		"after a part of it":  {&idempotent.PartialSuccessError{Key: "a", Err: idempotent.ErrSkip}, idempotent.CodePartialSuccess},
+		"after a part of it":  {&saga.PartialSuccessError{Key: "a", Err: idempotent.ErrSkip}, idempotent.CodePartialSuccess},
 		"an error of its own": {errors.New("bank"), idempotent.CodeFunctionFailed},
-		"a step that says so": {&idempotent.StepError{Key: "a", Err: idempotent.ErrSkip}, idempotent.CodeStepFailed},
+		"a step that says so": {&saga.StepError{Key: "a", Err: idempotent.ErrSkip}, idempotent.CodeStepFailed},
 	} {
 		t.Run(name, func(t *testing.T) {
 			v := idempotent.VerdictOf(test.err)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/rand"
 
+	"github.com/ikkai-go/idempotency/idempotent/internal/journal"
 	"github.com/ikkai-go/idempotency/persistence/storekit"
 )
 
@@ -26,22 +27,20 @@ type Call struct {
 
 // Token is the call's key in at most 36 characters, for services that limit the length
 // of an idempotency key: 32 hexadecimal digits, the same in every try of the request.
-func (c Call) Token() string { return token(c.Key) }
-
-type callKey struct{}
+func (c Call) Token() string { return journal.Token(c.Key) }
 
 // calling is a call as its context knows it.
 type calling struct {
 	Call
-	journal *journal // nil where the guard declares no steps
-	random  string   // in place of a key that is not known
+	journal journal.Journal // nil where the guard declares no steps
+	random  string          // in place of a key that is not known
 }
 
 // CallFrom returns the guarded call that ctx belongs to, also where it runs without a
 // record ([Call.Unrecorded]). There is none outside of a guarded call, and none where
 // the request has no key ([RunUnprotected]).
 func CallFrom(ctx context.Context) (Call, bool) {
-	c, ok := ctx.Value(callKey{}).(*calling)
+	c, ok := journal.FrameFrom(ctx).(*calling)
 	if !ok || c.Key == "" {
 		return Call{}, false
 	}
@@ -49,7 +48,7 @@ func CallFrom(ctx context.Context) (Call, bool) {
 }
 
 // DownstreamKey returns the idempotency key to hand to the services that the guarded
-// function calls: in a step its token ([StepCall]), otherwise the call's key. It is the
+// function calls: in a step its token (package saga), otherwise the call's key. It is the
 // same in every try of a request, and another one for every other request, also where
 // the function runs without a record.
 //
@@ -59,10 +58,10 @@ func CallFrom(ctx context.Context) (Call, bool) {
 //
 // A key may have up to 2 KB. [Call.Token] has 32 characters.
 func DownstreamKey(ctx context.Context) string {
-	if s, ok := StepFrom(ctx); ok {
+	if s, ok := journal.StepFrom(ctx); ok {
 		return s.Token
 	}
-	c, ok := ctx.Value(callKey{}).(*calling)
+	c, ok := journal.FrameFrom(ctx).(*calling)
 	switch {
 	case !ok:
 		return rand.Text()
@@ -73,23 +72,14 @@ func DownstreamKey(ctx context.Context) string {
 	}
 }
 
-// journalFrom returns the journal of the call that ctx belongs to; nil where there is
-// none.
-func journalFrom(ctx context.Context) *journal {
-	if c, ok := ctx.Value(callKey{}).(*calling); ok {
-		return c.journal
-	}
-	return nil
-}
+// Journal implements [journal.Frame].
+func (c *calling) Journal() journal.Journal { return c.journal }
 
 // newCalling returns a call as its context will know it.
-func (g *Guard) newCalling(key string, attempt int, j *journal) *calling {
-	c := &calling{Call: Call{Operation: g.config.Operation, Key: key, Attempt: attempt}, journal: j}
+func (g *Guard) newCalling(key string, attempt int) *calling {
+	c := &calling{Call: Call{Operation: g.config.Operation, Key: key, Attempt: attempt}}
 	if key == "" {
 		c.random = rand.Text()
-	}
-	if j != nil {
-		j.call = c
 	}
 	return c
 }
@@ -97,7 +87,7 @@ func (g *Guard) newCalling(key string, attempt int, j *journal) *calling {
 // within returns the context of what happens in a call: its function, and the writes
 // that it has enlisted.
 func (c *calling) within(ctx context.Context) context.Context {
-	return context.WithValue(ctx, callKey{}, c)
+	return journal.Within(ctx, c)
 }
 
 // enlisting returns a context in which writes are enlisted with the enlistment that

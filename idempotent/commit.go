@@ -7,20 +7,6 @@ import (
 	"github.com/ikkai-go/idempotency/persistence"
 )
 
-// refused tells whether a transaction was not carried out because of the writes that
-// were enlisted.
-func refused(err error) bool {
-	_, ok := errors.AsType[*persistence.RefusedError](err)
-	return ok || errors.Is(err, persistence.ErrInvalid)
-}
-
-// unwritten tells whether a transaction of an owner is known not to have been carried
-// out, for whatever reason but that it is the owner no more.
-func unwritten(err error) bool {
-	fault, faulty := errors.AsType[*persistence.Fault](err)
-	return refused(err) || errors.Is(err, persistence.ErrTooLarge) || faulty && fault.Unwritten
-}
-
 // outcome is what is recorded of a function's effect at now.
 func (g *Guard) outcome(status persistence.Status, e effect, now time.Time) persistence.Outcome {
 	return persistence.Outcome{

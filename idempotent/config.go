@@ -5,11 +5,11 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"slices"
 	"strings"
 	"time"
 
 	"github.com/ikkai-go/idempotency"
+	"github.com/ikkai-go/idempotency/idempotent/internal/journal"
 	"github.com/ikkai-go/idempotency/persistence"
 	"github.com/ikkai-go/idempotency/persistence/storekit"
 )
@@ -49,14 +49,9 @@ type Config struct {
 	// Results says what is stored of the function's results. Defaults to StoreResults.
 	Results Results
 
-	// Steps are the names of all steps that the function may run: see [Step]. An
-	// entry that ends in "/" declares all names that begin with it, such as
-	// "e-mail/" for "e-mail/42". A record that has a step that is not declared, as
-	// after a deployment that has renamed one, is refused before anything runs; so
-	// keep the names of removed steps until the TTL is over. Names have up to 200
-	// bytes and no colon. Needs a store that is a [persistence.Checkpointer]. Defaults
-	// to none.
-	Steps []string
+	// Steps are the steps that the function may run: saga.Steps of the package saga. Needs
+	// a store that is a [persistence.Checkpointer]. Defaults to none.
+	Steps journal.Steps
 
 	// OnlyEnlists promises that the function has no effects but the writes that it
 	// enlists (dynamostore.Enlist). It then runs without a PROCESSING record, in any
@@ -239,6 +234,8 @@ type ConfigError struct {
 	Field   string
 	Problem string
 	Err     error // the cause, if there is one
+
+	stuck bool // a record can't be gone on with until it is mended
 }
 
 func (e *ConfigError) Error() string {
@@ -345,14 +342,7 @@ func (c Config) check(store persistence.Store) error {
 	if _, reads := storekit.Able[persistence.Reader](store); c.ReadFirst && !reads {
 		fault("ReadFirst", "needs a store that is a persistence.Reader, and %T is none", store)
 	}
-	for i, name := range c.Steps {
-		if err := checkStepName(name); err != nil {
-			fault("Steps", "%v", err)
-		} else if slices.Contains(c.Steps[:i], name) {
-			fault("Steps", "declares %q twice", name)
-		}
-	}
-	if _, keeps := storekit.Able[persistence.Checkpointer](store); len(c.Steps) > 0 && !keeps {
+	if _, keeps := storekit.Able[persistence.Checkpointer](store); c.Steps != nil && !keeps {
 		fault("Steps", "need a store that is a persistence.Checkpointer, and %T is none", store)
 	}
 	if _, commits := storekit.Able[storekit.Transactor](store); c.OnlyEnlists && !commits {
@@ -361,7 +351,7 @@ func (c Config) check(store persistence.Store) error {
 	if _, reads := storekit.Able[persistence.Reader](store); c.OnlyEnlists && !reads {
 		fault("OnlyEnlists", "needs a store that is a persistence.Reader, and %T is none", store)
 	}
-	if c.OnlyEnlists && len(c.Steps) > 0 {
+	if c.OnlyEnlists && c.Steps != nil {
 		fault("OnlyEnlists", "excludes Steps: there is no record to keep them in")
 	}
 	return errors.Join(faults...)

@@ -57,7 +57,7 @@ func newCostLab(t *testing.T, config dynamostore.Config, path costPath, result i
 	}
 	turn := new(sync.Mutex)
 	environment := func(fails error) *costEnvironment {
-		e := &costEnvironment{meter: &meter{db: l.db, turn: turn, look: func() { l.look(config.Attributes) }}, resume: func() {}}
+		e := &costEnvironment{lab: l, meter: &meter{db: l.db, turn: turn, look: func() { l.look(config.Attributes) }}, resume: func() {}}
 		client := l.db.Client(func(o *dynamodb.Options) { o.HTTPClient = &http.Client{Transport: e.meter} })
 		dynamo, err := dynamostore.New(client, config)
 		if err != nil {
@@ -214,6 +214,7 @@ type costEnvironment struct {
 	handler lambda.Handler
 	meter   *meter
 
+	lab           *costLab
 	begun, paused chan struct{} // of a run that begin has made
 	resume        func()        // lets that run go on to its end; may be repeated
 }
@@ -226,7 +227,7 @@ func (e *costEnvironment) invoke(event string) {
 	defer func() { _ = recover() }()
 	ctx, cancel := context.WithTimeout(asRequest(context.Background()), invocationTimeout)
 	defer cancel()
-	_, _ = e.handler.Invoke(ctx, []byte(event))
+	_, _ = e.handler.Invoke(context.WithValue(ctx, labKey{}, e.lab), []byte(event))
 }
 
 // begin leaves a run under way.

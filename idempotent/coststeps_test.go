@@ -16,6 +16,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
 	"github.com/ikkai-go/idempotency/idempotent"
+	"github.com/ikkai-go/idempotency/idempotent/saga"
 	"github.com/ikkai-go/idempotency/persistence/dynamostore"
 	"github.com/ikkai-go/idempotency/persistence/dynamostore/dynamotest"
 )
@@ -24,23 +25,47 @@ import (
 // happens.
 
 var (
-	withSteps   = idempotent.Config{Steps: []string{"a", "b", "c"}}
+	withSteps   = idempotent.Config{Steps: saga.Steps(named[string]("a"), named[string]("b"), named[string]("c"))}
+	once        = idempotent.Config{Steps: saga.Steps(onceStep)}
+	reversible  = idempotent.Config{Steps: saga.Steps(undoableStep)}
 	onlyEnlists = idempotent.Config{OnlyEnlists: true}
 	lookFirst   = idempotent.Config{OnlyEnlists: true, ReadFirst: true}
+)
+
+// labKey is for the lab that a step is run in.
+type labKey struct{}
+
+// Steps of which more is declared than the name; their lab is the context's.
+var (
+	onceStep = saga.NewStep(saga.Spec[string]{
+		Name: "a", AtMostOnce: true,
+		Reconcile: func(ctx context.Context, _ saga.Call) (string, bool, error) {
+			return ctx.Value(labKey{}).(*costLab).text(), true, nil
+		},
+	})
+	undoableStep = saga.NewStep(saga.Spec[string]{
+		Name: "a",
+		Compensate: func(ctx context.Context, _ saga.Call, _ string) error {
+			if ctx.Value(labKey{}).(*costLab).down {
+				return errTryAgain
+			}
+			return nil
+		},
+	})
 )
 
 var stepPaths = map[string]costPath{
 	"one step":                       {config: withSteps, does: steps("a")},
 	"three steps":                    {config: withSteps, does: steps("a", "b", "c")},
 	"two first steps at a time":      {config: withSteps, does: parallelSteps, together: 2},
-	"a step that runs at most once":  {config: withSteps, does: atMostOnce},
+	"a step that runs at most once":  {config: once, does: atMostOnce},
 	"handler error after a step":     {config: withSteps, does: steps("a"), fails: errTryAgain},
 	"resume, with one step to go":    {config: withSteps, does: fragileSteps, before: afterAFailure},
 	"resume, with `ReadFirst`":       {config: idempotent.Config{Steps: withSteps.Steps, ReadFirst: true}, does: fragileSteps, before: afterAFailure},
-	"interrupted, found to be done":  {config: withSteps, does: atMostOnce, before: afterAFailure},
-	"one step undone":                {config: withSteps, does: undoable},
-	"one step that can't be undone":  {config: withSteps, does: undoable, before: func(l *costLab) { l.down = true }},
-	"... and is undone at last":      {config: withSteps, does: undoable, before: afterAFailure},
+	"interrupted, found to be done":  {config: once, does: atMostOnce, before: afterAFailure},
+	"one step undone":                {config: reversible, does: undoable},
+	"one step that can't be undone":  {config: reversible, does: undoable, before: func(l *costLab) { l.down = true }},
+	"... and is undone at last":      {config: reversible, does: undoable, before: afterAFailure},
 	"replay of a call with one step": {config: withSteps, does: steps("a"), before: finishedRun},
 }
 
@@ -65,8 +90,8 @@ var transactionPaths = map[string]costPath{
 }
 
 // step is a step with an output of as many bytes as the lab wants.
-func (l *costLab) step(ctx context.Context, spec idempotent.StepSpec[string]) error {
-	_, err := idempotent.StepAs(ctx, spec, func(context.Context) (string, error) { return l.text(), nil })
+func (l *costLab) step(ctx context.Context, s *saga.Step[string]) error {
+	_, err := s.Run(ctx, func(context.Context, saga.Call) (string, error) { return l.text(), nil })
 	return err
 }
 
@@ -75,7 +100,7 @@ func (l *costLab) text() string { return strings.Repeat("x", max(l.output-len(`"
 func steps(names ...string) func(context.Context, *costLab) error {
 	return func(ctx context.Context, l *costLab) (err error) {
 		for _, name := range names {
-			err = cmp.Or(err, l.step(ctx, idempotent.StepSpec[string]{Name: name}))
+			err = cmp.Or(err, l.step(ctx, named[string](name)))
 		}
 		return err
 	}
@@ -104,10 +129,7 @@ func fragileSteps(ctx context.Context, l *costLab) error {
 
 // atMostOnce loses the answer while the service is down.
 func atMostOnce(ctx context.Context, l *costLab) error {
-	_, err := idempotent.StepAs(ctx, idempotent.StepSpec[string]{
-		Name: "a", AtMostOnce: true,
-		Reconcile: func(context.Context) (string, bool, error) { return l.text(), true, nil },
-	}, func(context.Context) (string, error) {
+	_, err := onceStep.Run(ctx, func(context.Context, saga.Call) (string, error) {
 		if l.down {
 			return "", errTryAgain
 		}
@@ -118,12 +140,7 @@ func atMostOnce(ctx context.Context, l *costLab) error {
 
 // undoable has to undo its step, which needs a service.
 func undoable(ctx context.Context, l *costLab) error {
-	err := l.step(ctx, idempotent.StepSpec[string]{Name: "a", Compensate: func(context.Context, string) error {
-		if l.down {
-			return errTryAgain
-		}
-		return nil
-	}})
+	err := l.step(ctx, undoableStep)
 	return cmp.Or(err, idempotent.Permanent(errTryAgain))
 }
 
@@ -178,7 +195,7 @@ func enlistingNew(refused error) func(context.Context, *costLab) error {
 }
 
 func enlistingStep(ctx context.Context, l *costLab) error {
-	_, err := idempotent.Step(ctx, "a", func(ctx context.Context) (string, error) {
+	_, err := named[string]("a").Run(ctx, func(ctx context.Context, _ saga.Call) (string, error) {
 		return l.text(), l.enlist(ctx, l.put("x"))
 	})
 	return err
@@ -255,9 +272,9 @@ func TestRequestsAndCapacityOfStepsAndTransactions(t *testing.T) {
 // The outputs of all steps are in every later write.
 func TestStepsAddUpAsTheModelSays(t *testing.T) {
 	const many = 10
-	path := costPath{config: idempotent.Config{Steps: []string{"step/"}}, does: func(ctx context.Context, l *costLab) (err error) {
+	path := costPath{config: idempotent.Config{Steps: saga.Steps(familyNamed[string]("step/"))}, does: func(ctx context.Context, l *costLab) (err error) {
 		for i := range many {
-			err = cmp.Or(err, l.step(ctx, idempotent.StepSpec[string]{Name: fmt.Sprint("step/", i)}))
+			err = cmp.Or(err, l.step(ctx, named[string](fmt.Sprint("step/", i))))
 		}
 		return err
 	}}
@@ -282,13 +299,13 @@ func TestEntriesHaveTheSizeThatTheModelSays(t *testing.T) {
 	}{
 		{costPath{config: withSteps, does: steps("a", "b")}, []string{"finished", "finished"}, formula{"o": 50}},
 		{costPath{config: withSteps, does: withInput}, []string{"finished, with an `Input`"}, formula{"o": 50}},
-		{costPath{config: withSteps, does: atMostOnce}, []string{"started, `AtMostOnce`", "finished"}, formula{"o": 50}},
+		{costPath{config: once, does: atMostOnce}, []string{"started, `AtMostOnce`", "finished"}, formula{"o": 50}},
 		{
-			costPath{config: withSteps, does: undoable},
+			costPath{config: reversible, does: undoable},
 			[]string{"finished, with a `Compensate`", "the call is being undone", "undone"}, formula{"o": 50, "e": failed},
 		},
 		{
-			costPath{config: withSteps, does: undoable, before: func(l *costLab) { l.down = true }},
+			costPath{config: reversible, does: undoable, before: func(l *costLab) { l.down = true }},
 			[]string{"finished, with a `Compensate`", "the call is being undone", "could not be undone"}, formula{"o": 50, "e": failed},
 		},
 	} {
@@ -312,5 +329,6 @@ func TestEntriesHaveTheSizeThatTheModelSays(t *testing.T) {
 
 // withInput is a step whose output depends on something.
 func withInput(ctx context.Context, l *costLab) error {
-	return l.step(ctx, idempotent.StepSpec[string]{Name: "a", Input: "any"})
+	_, err := named[string]("a").RunFor(ctx, "any", func(context.Context, saga.Call) (string, error) { return l.text(), nil })
+	return err
 }

@@ -49,42 +49,9 @@
 //
 // # Steps and sagas
 //
-// A call that does several things can have them as steps, declared in Config.Steps.
-// [Step] keeps what a step has returned in the record, so that a later attempt of
-// the call gets it without running the step again:
-//
-//	name ─▶ finished before ─┬─ yes ─▶ its output
-//	                         └─ no ──▶ run ─┬─ output ─▶ checkpoint ─▶ output
-//	                                        └─ error ──▶ err, unchanged
-//
-// That changes the ends of a call that has finished steps:
-//
-//	run ─┬─ result ────────▶ complete ─▶ result
-//	     ├─ Permanent(err) ▶ undo ─┬─ done ──────▶ complete ─▶ err
-//	     │                         └─ not done ──▶ keep the steps ─▶ *CompensationError
-//	     ├─ other error ───▶ keep the steps ─▶ *PartialSuccessError
-//	     └─ panic, Goexit ─▶ keep the steps ─▶ goes on
-//
-// A record whose steps are kept is PARTIAL_SUCCESS. Nobody holds it: the next arrival
-// of the request runs the function again, and resumes. A run that has died is taken
-// over when its lease is over, with the steps that it had finished. So errors of steps
-// need no loops here; whoever sends the request is what tries again, be it a client, a queue
-// or the runtime. If nobody does within Config.TTL, the record expires, and the
-// request is new.
-//
-// Undoing means that the steps that have a Compensate ([StepSpec]) are undone in the
-// reverse of the order in which they were finished; each is recorded, and not undone
-// twice. That the call goes backward is recorded first, and stands: from then on no
-// step is run any more, whatever the next attempts would say. [Saga] does the same
-// inside of the function, which can then answer with a result.
-//
-// A step that is interrupted, after its effect and before its checkpoint, runs
-// again. Hand the token of [StepFrom] to the service that it calls; where the service
-// knows no keys, have the step run at most once (StepSpec.AtMostOnce), and find out
-// what became of it.
-//
-// docs/steps.md in this module says when to use what, how records look, what a
-// deployment may change, and what to do with a record that is stuck.
+// A call that does several things can have them as steps: what a finished one has returned
+// is in the record, and a later attempt does not run it again. One that fails for good can
+// undo them. That is package saga; Config.Steps declares them to the guard.
 //
 // # Effects that commit with the record
 //
@@ -167,16 +134,10 @@
 //	StoreError             ErrStore             it could not be settled                 not_stored, as far as is known
 //	NotStartedError        ErrNotStarted        no time left to run                     not_started, nothing, yes
 //	ResponseTooLargeError  ErrTooLarge          ran, and Lambda would refuse the answer response_too_large, all, no
-//	StepError              ErrStep              a step could not run, or not be kept    by its cause
-//	PartialSuccessError    ErrPartialSuccess    failed after finished steps             partial_success, something, yes
-//	CompensationError      ErrCompensation      failed for good, and not undone yet     compensation_failed, something, yes
 //	batch.UnfinishedError  batch.ErrUnfinished  a batch has items left                  unfinished, as far as is known, yes
 //
-// Where only a person can mend it, the last three of a step's or saga's have the code stuck, and
-// say not to retry.
+// Package saga has those of steps.
 //
 // Whatever error the guarded function itself returns comes out as it is, neither
-// wrapped nor joined. There are two exceptions: a *PartialSuccessError wraps it where
-// finished steps are kept, a *CompensationError where they are not undone. The latter
-// wraps the permanent failure as well, so ask for it first.
+// wrapped nor joined; but for a function whose finished steps are kept, or not undone.
 package idempotent

@@ -11,6 +11,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
 	"github.com/ikkai-go/idempotency/idempotent"
+	"github.com/ikkai-go/idempotency/idempotent/saga"
 	"github.com/ikkai-go/idempotency/persistence/dynamostore"
 	"github.com/ikkai-go/idempotency/persistence/dynamostore/dynamotest"
 )
@@ -106,18 +107,19 @@ func TestAZombieOfTheShortFormCommitsNothing(t *testing.T) {
 // fails for good. The record has the step as finished and compensable.
 func TestAStepWhoseTransactionsReplyIsLostIsUndone(t *testing.T) {
 	s := newShop(t, 10)
-	g := newKeylessGuard(t, s.store, idempotent.Config{Steps: []string{"take"}, StoreTimeout: 300 * time.Millisecond})
 	undone := 0
+	takeStep := saga.NewStep(saga.Spec[string]{Name: "take", Compensate: func(ctx context.Context, _ saga.Call, _ string) error {
+		undone++
+		return take(ctx, -1, errOutOfStock)
+	}})
+	g := newKeylessGuard(t, s.store, idempotent.Config{Steps: saga.Steps(takeStep), StoreTimeout: 300 * time.Millisecond})
 	_, err := idempotent.Do(t.Context(), g, "k", func(ctx context.Context) (string, error) {
 		s.db.Inject(dynamotest.Fault{Operation: "TransactWriteItems", Times: dynamotest.Always, Do: dynamotest.LoseReply()})
-		_, err := idempotent.StepAs(ctx, idempotent.StepSpec[string]{Name: "take", Compensate: func(ctx context.Context, _ string) error {
-			undone++
-			return take(ctx, -1, errOutOfStock)
-		}}, func(ctx context.Context) (string, error) { return "", take(ctx, 1, errOutOfStock) })
+		_, err := takeStep.Run(ctx, func(ctx context.Context, _ saga.Call) (string, error) { return "", take(ctx, 1, errOutOfStock) })
 		s.db.ClearFaults()
 		return "", idempotent.Permanent(err)
 	})
-	if !errors.Is(err, idempotent.ErrCompensation) && s.left() != 10 {
+	if !errors.Is(err, saga.ErrCompensation) && s.left() != 10 {
 		t.Errorf("failed for good (%.60v…), undone %d times, %d of 10 left", err, undone, s.left())
 	}
 }
@@ -126,16 +128,17 @@ func TestAStepWhoseTransactionsReplyIsLostIsUndone(t *testing.T) {
 // whole says nothing of the first.
 func TestARefusalOfALaterTryDoesNotMakeAStepUnhappened(t *testing.T) {
 	s := newShop(t, 10)
-	g := newKeylessGuard(t, s.store, idempotent.Config{Steps: []string{"take"}, StoreTimeout: 300 * time.Millisecond})
 	runs := 0
+	taking := saga.NewStep(saga.Spec[string]{
+		Name:       "take",
+		Compensate: func(ctx context.Context, _ saga.Call, _ string) error { return take(ctx, -1, errOutOfStock) },
+	})
+	g := newKeylessGuard(t, s.store, idempotent.Config{Steps: saga.Steps(taking), StoreTimeout: 300 * time.Millisecond})
 	_, err := idempotent.Do(t.Context(), g, "k", func(ctx context.Context) (string, error) {
 		step := func(effect dynamotest.Effect) error {
 			s.db.Inject(dynamotest.Fault{Operation: "TransactWriteItems", Times: dynamotest.Always, Do: effect})
 			defer s.db.ClearFaults()
-			_, err := idempotent.StepAs(ctx, idempotent.StepSpec[string]{
-				Name:       "take",
-				Compensate: func(ctx context.Context, _ string) error { return take(ctx, -1, errOutOfStock) },
-			}, func(ctx context.Context) (string, error) { runs++; return "", take(ctx, 1, errOutOfStock) })
+			_, err := taking.Run(ctx, func(ctx context.Context, _ saga.Call) (string, error) { runs++; return "", take(ctx, 1, errOutOfStock) })
 			return err
 		}
 		first := step(dynamotest.LoseReply())
@@ -145,7 +148,7 @@ func TestARefusalOfALaterTryDoesNotMakeAStepUnhappened(t *testing.T) {
 		}
 		return "", idempotent.Permanent(second)
 	})
-	if errors.Is(err, idempotent.ErrCompensation) || s.left() != 10 || runs != 1 {
+	if errors.Is(err, saga.ErrCompensation) || s.left() != 10 || runs != 1 {
 		t.Errorf("failed for good (%v) after %d runs, %d of 10 left", err, runs, s.left())
 	}
 }

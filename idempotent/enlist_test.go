@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strconv"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -16,70 +15,11 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
 	"github.com/ikkai-go/idempotency/idempotent"
+	"github.com/ikkai-go/idempotency/idempotent/saga"
 	"github.com/ikkai-go/idempotency/persistence"
 	"github.com/ikkai-go/idempotency/persistence/cached"
-	"github.com/ikkai-go/idempotency/persistence/dynamostore"
 	"github.com/ikkai-go/idempotency/persistence/dynamostore/dynamotest"
 )
-
-// shop is a table of stock beside the records, in an embedded DynamoDB.
-type shop struct {
-	t     *testing.T
-	db    *dynamotest.DB
-	store *dynamostore.Store
-}
-
-func newShop(t *testing.T, boxes int) shop {
-	t.Helper()
-	db, store := newDynamo(t)
-	s := shop{t, db, store}
-	db.MustCreateTable("stock", "id")
-	s.stock(boxes)
-	return s
-}
-
-func (s shop) stock(boxes int) {
-	s.t.Helper()
-	if _, err := s.db.Client().PutItem(s.t.Context(), &dynamodb.PutItemInput{TableName: aws.String("stock"), Item: map[string]types.AttributeValue{
-		"id": &types.AttributeValueMemberS{Value: "box"}, "left": &types.AttributeValueMemberN{Value: strconv.Itoa(boxes)},
-	}}); err != nil {
-		s.t.Fatal(err)
-	}
-	s.db.ResetLog()
-}
-
-func (s shop) left() int {
-	s.t.Helper()
-	out, err := s.db.Client().GetItem(s.t.Context(), &dynamodb.GetItemInput{TableName: aws.String("stock"), Key: map[string]types.AttributeValue{"id": &types.AttributeValueMemberS{Value: "box"}}})
-	if err != nil {
-		s.t.Fatal(err)
-	}
-	left, err := strconv.Atoi(out.Item["left"].(*types.AttributeValueMemberN).Value)
-	if err != nil {
-		s.t.Fatal(err)
-	}
-	return left
-}
-
-var errOutOfStock = errors.New("out of stock")
-
-// take enlists taking boxes out of stock, or giving them back.
-func take(ctx context.Context, boxes int, outOfStock error) error {
-	return dynamostore.Enlist(ctx, dynamostore.Write{
-		Update: &types.Update{
-			TableName:                 aws.String("stock"),
-			Key:                       map[string]types.AttributeValue{"id": &types.AttributeValueMemberS{Value: "box"}},
-			UpdateExpression:          aws.String("SET #l = #l - :n"),
-			ConditionExpression:       aws.String("#l >= :n"),
-			ExpressionAttributeNames:  map[string]string{"#l": "left"},
-			ExpressionAttributeValues: map[string]types.AttributeValue{":n": &types.AttributeValueMemberN{Value: strconv.Itoa(boxes)}},
-		},
-		OnRefused: func(map[string]types.AttributeValue) error { return outOfStock },
-	})
-}
-
-// modes are the two forms of the protocol that commit writes with the result.
-var modes = map[string]bool{"long form": false, "short form": true}
 
 func TestEnlistedWritesCommitWithTheResult(t *testing.T) {
 	for name, short := range modes {
@@ -305,23 +245,24 @@ func TestTheShortFormComparesFingerprints(t *testing.T) {
 // the mark that it is undone.
 func TestEnlistedWritesOfStepsCommitWithTheSteps(t *testing.T) {
 	s := newShop(t, 10)
-	guard := newKeylessGuard(t, s.store, idempotent.Config{Steps: []string{"reserve", "charge"}})
 	down := true
 	var chargeFails error
+	reserveStep := saga.NewStep(saga.Spec[int]{
+		Name: "reserve",
+		Compensate: func(ctx context.Context, _ saga.Call, boxes int) error {
+			if err := take(ctx, -boxes, nil); err != nil {
+				return err
+			}
+			if down {
+				return errBroken // and nothing is given back
+			}
+			return nil
+		},
+	})
+	guard := newKeylessGuard(t, s.store, idempotent.Config{Steps: saga.Steps(reserveStep, named[string]("charge"))})
 	call := func() error {
 		_, err := idempotent.Do(t.Context(), guard, "k", func(ctx context.Context) (string, error) {
-			_, err := idempotent.StepAs(ctx, idempotent.StepSpec[int]{
-				Name: "reserve",
-				Compensate: func(ctx context.Context, boxes int) error {
-					if err := take(ctx, -boxes, nil); err != nil {
-						return err
-					}
-					if down {
-						return errBroken // and nothing is given back
-					}
-					return nil
-				},
-			}, func(ctx context.Context) (int, error) { return 3, take(ctx, 3, errOutOfStock) })
+			_, err := reserveStep.Run(ctx, func(ctx context.Context, _ saga.Call) (int, error) { return 3, take(ctx, 3, errOutOfStock) })
 			if err != nil {
 				return "", err
 			}
@@ -335,8 +276,8 @@ func TestEnlistedWritesOfStepsCommitWithTheSteps(t *testing.T) {
 		want  error
 		left  int
 	}{
-		{errBroken, true, idempotent.ErrPartialSuccess, 7},
-		{idempotent.Permanent(errBroken), true, idempotent.ErrCompensation, 7},
+		{errBroken, true, saga.ErrPartialSuccess, 7},
+		{idempotent.Permanent(errBroken), true, saga.ErrCompensation, 7},
 		{errBroken, false, idempotent.ErrPermanent, 10},
 		{nil, false, idempotent.ErrPermanent, 10},
 	} {
@@ -349,11 +290,11 @@ func TestEnlistedWritesOfStepsCommitWithTheSteps(t *testing.T) {
 
 func TestARefusedWriteOfAStepIsItsError(t *testing.T) {
 	s := newShop(t, 2)
-	guard := newKeylessGuard(t, s.store, idempotent.Config{Steps: []string{"reserve"}})
+	guard := newKeylessGuard(t, s.store, idempotent.Config{Steps: saga.Steps(named[string]("reserve"))})
 	tries := 0
 	_, err := idempotent.Do(t.Context(), guard, "k", func(ctx context.Context) (string, error) {
 		for {
-			_, err := idempotent.Step(ctx, "reserve", func(ctx context.Context) (string, error) { return "", take(ctx, 3, errOutOfStock) })
+			_, err := named[string]("reserve").Run(ctx, func(ctx context.Context, _ saga.Call) (string, error) { return "", take(ctx, 3, errOutOfStock) })
 			if err != errOutOfStock { //nolint:errorlint // unchanged
 				return "", err
 			}
@@ -398,7 +339,7 @@ func TestUnprotectedWritesCommit(t *testing.T) {
 	for name, config := range map[string]idempotent.Config{
 		"long":  {},
 		"short": {OnlyEnlists: true},
-		"step":  {Steps: []string{"take"}},
+		"step":  {Steps: saga.Steps(named[string]("take"))},
 	} {
 		before := s.left()
 		config.Operation = name
@@ -408,7 +349,7 @@ func TestUnprotectedWritesCommit(t *testing.T) {
 				if config.Steps == nil {
 					return "", take(ctx, boxes, errOutOfStock)
 				}
-				return idempotent.Step(ctx, "take", func(ctx context.Context) (string, error) { return "", take(ctx, boxes, errOutOfStock) })
+				return named[string]("take").Run(ctx, func(ctx context.Context, _ saga.Call) (string, error) { return "", take(ctx, boxes, errOutOfStock) })
 			})
 			return err
 		}
@@ -461,10 +402,10 @@ func TestWhatIsSaidOfATransactionWithoutAnAnswer(t *testing.T) {
 	} {
 		t.Run(name, bubbled(func(t *testing.T) {
 			shop := newShop(t, 5)
-			guard := newKeylessGuard(t, shop.store, idempotent.Config{Steps: []string{"reserve"}})
+			guard := newKeylessGuard(t, shop.store, idempotent.Config{Steps: saga.Steps(named[int]("reserve"))})
 			_, err := idempotent.Do(within(t, 10*time.Second), guard, "k", func(ctx context.Context) (string, error) {
 				if test.steps {
-					if _, err := idempotent.Step(ctx, "reserve", func(context.Context) (int, error) { return 1, nil }); err != nil {
+					if _, err := named[int]("reserve").Run(ctx, func(context.Context, saga.Call) (int, error) { return 1, nil }); err != nil {
 						return "", err
 					}
 				}

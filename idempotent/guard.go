@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"os"
 	"reflect"
-	"slices"
 	"strings"
 	"sync"
 
@@ -57,7 +56,6 @@ func New(store persistence.Store, config Config) (*Guard, error) {
 			Err:     ErrDuplicateOperation,
 		}
 	}
-	config.Steps = slices.Clone(config.Steps)
 	g := &Guard{store: store, config: config}
 	g.made = g
 	g.reader, _ = storekit.Able[persistence.Reader](store)
@@ -73,9 +71,7 @@ func New(store persistence.Store, config Config) (*Guard, error) {
 
 // Config returns what the guard was made with, defaults filled in. For adapters.
 func (g *Guard) Config() Config {
-	c := g.config
-	c.Steps = slices.Clone(c.Steps)
-	return c
+	return g.config
 }
 
 // ErrDuplicateOperation is the cause of a refusal by [New]: the operation has a

@@ -5,7 +5,6 @@ import (
 
 	"github.com/ikkai-go/idempotency"
 	"github.com/ikkai-go/idempotency/idempotent/internal/origin"
-	"github.com/ikkai-go/idempotency/persistence"
 )
 
 // mark tells whether an error of this package has come out of a guarded function, which got
@@ -17,6 +16,9 @@ func (e *PermanentError) OfCall(string) bool { return true }
 
 // Verdict is [VerdictOf] for an error that the call itself has made.
 func (e *ConfigError) Verdict() Verdict {
+	if e.stuck {
+		return Verdict{Done: DoneMaybe, Code: CodeStuck}
+	}
 	return Verdict{Done: DoneNothing, Code: CodeInvalidConfig}
 }
 
@@ -101,51 +103,4 @@ func (e *NotStartedError) Verdict() Verdict {
 // Verdict is [VerdictOf] for an error that the call itself has made.
 func (e *ResponseTooLargeError) Verdict() Verdict {
 	return Verdict{Done: DoneAll, Code: CodeResponseTooLarge}
-}
-
-// Verdict is [VerdictOf] for an error that the call itself has made.
-func (e *StepError) Verdict() Verdict {
-	v := Verdict{Done: DoneMaybe, Retry: true, Code: CodeStepFailed}
-	switch cause, known := errors.AsType[judged](e.Err); {
-	case needsPerson(e.Err):
-		v.Retry = false
-		if errors.Is(e.Err, ErrOutcomeUnknown) {
-			v.Code = CodeOutcomeUnknown
-		} else {
-			v.Code = CodeStuck
-		}
-	case known:
-		v.Retry, v.After = cause.Verdict().Retry, cause.Verdict().After
-	}
-	return v
-}
-
-// needsPerson tells whether a step fails in every attempt, until somebody has found
-// out what happened or has deployed what understands the record.
-func needsPerson(err error) bool {
-	for _, cause := range []error{ErrOutcomeUnknown, ErrUnknownStep, ErrStepInput, ErrNotUndoable, ErrReplay, ErrResultNotStored, ErrStepMisuse, persistence.ErrTooLarge, persistence.ErrInvalid, persistence.ErrUnreadable} {
-		if errors.Is(err, cause) {
-			return true
-		}
-	}
-	return false
-}
-
-// Verdict is [VerdictOf] for an error that the call itself has made.
-func (e *PartialSuccessError) Verdict() Verdict {
-	if e.Stuck {
-		return Verdict{Done: DoneSomething, Code: CodeStuck}
-	}
-	return Verdict{Done: DoneSomething, Retry: true, After: askAgain, Code: CodePartialSuccess}
-}
-
-// Verdict is [VerdictOf] for an error that the call itself has made.
-func (e *CompensationError) Verdict() Verdict {
-	if e.Unrecorded {
-		return Verdict{Done: DoneMaybe, Code: CodeCompensationFailed}
-	}
-	if needsPerson(e.Compensation) {
-		return Verdict{Done: DoneSomething, Code: CodeStuck}
-	}
-	return Verdict{Done: DoneSomething, Retry: true, After: askAgain, Code: CodeCompensationFailed}
 }

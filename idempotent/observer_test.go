@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/ikkai-go/idempotency/idempotent"
+	"github.com/ikkai-go/idempotency/idempotent/saga"
 	"github.com/ikkai-go/idempotency/persistence"
 )
 
@@ -111,13 +112,13 @@ func TestEventsTellUntilWhenAnOutcomeIsKept(t *testing.T) {
 func TestEveryRunHasAStart(t *testing.T) {
 	var seen []idempotent.EventKind
 	guard := newKeylessGuard(t, persistence.NewMemory(), idempotent.Config{
-		Steps:   []string{"a"},
+		Steps:   saga.Steps(named[int]("a")),
 		Observe: func(_ context.Context, e idempotent.Event) { seen = append(seen, e.Kind) },
 	})
 	down := errors.New("down")
 	for _, answer := range []error{down, nil, nil} {
 		_, _ = idempotent.Do(t.Context(), guard, "o1", func(ctx context.Context) (int, error) {
-			_, err := idempotent.Step(ctx, "a", func(context.Context) (int, error) { return 1, nil })
+			_, err := named[int]("a").Run(ctx, func(context.Context, saga.Call) (int, error) { return 1, nil })
 			return 0, errors.Join(err, answer)
 		})
 	}

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"time"
 
+	"github.com/ikkai-go/idempotency/idempotent/internal/journal"
 	"github.com/ikkai-go/idempotency/idempotent/internal/origin"
 	"github.com/ikkai-go/idempotency/persistence"
 	"github.com/ikkai-go/idempotency/persistence/storekit"
@@ -49,7 +50,7 @@ func (g *Guard) callOnce(ctx context.Context, b budget, id identity, run body) (
 	switch {
 	case err == nil:
 		return o.answer(ctx, record, nil)
-	case unwritten(err):
+	case journal.Unwritten(err):
 		return o.fail(ctx, uncommitted(id.key, err, DoneNothing))
 	}
 	o.report(ctx, EventNotStored, err)
@@ -66,7 +67,7 @@ func (o *once) run(ctx context.Context, run body) error {
 	if err := o.budget.late(ctx, o.claim.Key); err != nil {
 		return err // the environment may have been frozen while it looked
 	}
-	o.calling = o.guard.newCalling(o.claim.Key, 1, nil)
+	o.calling = o.guard.newCalling(o.claim.Key, 1)
 	ctx, cancel := context.WithDeadline(o.calling.within(ctx), o.until())
 	defer cancel()
 	if !wallClock().Before(o.until()) {

@@ -5,6 +5,7 @@ import (
 	"errors"
 
 	"github.com/ikkai-go/idempotency/idempotent/internal/failure"
+	"github.com/ikkai-go/idempotency/idempotent/internal/journal"
 	"github.com/ikkai-go/idempotency/persistence"
 )
 
@@ -49,7 +50,7 @@ func (e *PermanentError) Unwrap() error { return e.Err }
 // whatever the reason for undoing it.
 func recordable(err error) ([]byte, bool) {
 	permanent, ok := errors.AsType[*PermanentError](err)
-	if !ok || permanent == nil || errors.Is(err, ErrCompensation) {
+	if !ok || permanent == nil || errors.Is(err, journal.ErrNotUndone) {
 		return nil, false
 	}
 	return failure.Failure{Type: permanent.Type, Message: failure.Text(err)}.Encode(), true

@@ -84,16 +84,16 @@ func (g *Guard) execute(ctx context.Context, b budget, got acquisition, run body
 	defer t.end(ctx)
 	got.reportWait(ctx, g)
 	g.report(ctx, Event{Kind: t.beginning(), Key: got.record.Key, Attempt: got.record.Attempt})
-	err := t.mayStart(ctx)
-	if err == nil {
-		t.journal, err = g.newJournal(got.record, t.hold, b)
+	if err := t.mayStart(ctx); err != nil {
+		t.release(ctx, err)
+		return nil, err
 	}
-	if err != nil {
+	if err := t.open(); err != nil {
 		t.release(ctx, err)
 		return nil, t.unfinished(ctx, err, nil)
 	}
-	t.calling = g.newCalling(got.record.Key, got.record.Attempt, t.journal)
-	if err = t.run(ctx, run); err != nil || t.journal.backward() {
+	err := t.run(ctx, run)
+	if err != nil || t.journal.Backward() {
 		err = t.settleFailure(ctx, err)
 	} else {
 		err = t.settleResult(ctx)

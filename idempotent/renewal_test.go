@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/ikkai-go/idempotency/idempotent"
+	"github.com/ikkai-go/idempotency/idempotent/saga"
 	"github.com/ikkai-go/idempotency/persistence"
 	"github.com/ikkai-go/idempotency/persistence/dynamostore/dynamotest"
 )
@@ -140,7 +141,7 @@ func TestTheContextEndsWithTheConfirmedLease(t *testing.T) {
 // it is recorded.
 func TestARefusedRenewalEndsTheRun(t *testing.T) {
 	inVirtualTime(t, func(t *testing.T, store persistence.Store) {
-		guard := newKeylessGuard(t, store, idempotent.Config{Steps: []string{"a"}})
+		guard := newKeylessGuard(t, store, idempotent.Config{Steps: saga.Steps(named[int]("a"))})
 		started := time.Now()
 		_, err := idempotent.Do(t.Context(), guard, "k", func(ctx context.Context) (string, error) {
 			call, _ := idempotent.CallFrom(ctx)
@@ -149,7 +150,7 @@ func TestARefusedRenewalEndsTheRun(t *testing.T) {
 			if cause := context.Cause(ctx); !errors.Is(cause, idempotent.ErrLeaseLost) {
 				t.Errorf("ended by %v", cause)
 			}
-			_, err := idempotent.Step(ctx, "a", func(context.Context) (int, error) {
+			_, err := named[int]("a").Run(ctx, func(context.Context, saga.Call) (int, error) {
 				t.Error("a superseded owner ran a step")
 				return 0, nil
 			})
@@ -177,10 +178,10 @@ func usurp(t *testing.T, store persistence.Store, key string) {
 func TestACheckpointRenewsTheLease(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		db, store := newDynamo(t)
-		guard := newKeylessGuard(t, store, idempotent.Config{Steps: []string{"part/"}})
+		guard := newKeylessGuard(t, store, idempotent.Config{Steps: saga.Steps(familyNamed[int]("part/"))})
 		_, err := idempotent.Do(within(t, 15*time.Minute), guard, "k", func(ctx context.Context) (string, error) {
 			for _, name := range []string{"part/1", "part/2", "part/3", "part/4", "part/5", "part/6"} {
-				_, err := idempotent.Step(ctx, name, func(context.Context) (int, error) {
+				_, err := named[int](name).Run(ctx, func(context.Context, saga.Call) (int, error) {
 					time.Sleep(25 * time.Second)
 					return 1, nil
 				})

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/ikkai-go/idempotency/idempotent"
+	"github.com/ikkai-go/idempotency/idempotent/saga"
 	"github.com/ikkai-go/idempotency/persistence"
 	"github.com/ikkai-go/idempotency/persistence/storekit"
 )
@@ -74,28 +75,28 @@ func pause(ctx context.Context, d time.Duration) error {
 	}
 }
 
-func one(context.Context) (int, error) { return 1, nil }
+func one(context.Context, saga.Call) (int, error) { return 1, nil }
 
 // Undoing has the time of the call, and not of one lease, in both forms of a saga.
 func TestUndoingOutlastsALease(t *testing.T) {
-	for name, saga := range map[string]bool{"a saga": true, "the call": false} {
+	for name, inner := range map[string]bool{"a saga": true, "the call": false} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				guard := newKeylessGuard(t, persistence.NewMemory(), idempotent.Config{Steps: []string{"charge"}})
+				charge := saga.NewStep(saga.Spec[int]{Name: "charge", Compensate: func(ctx context.Context, _ saga.Call, _ int) error { return pause(ctx, 5*time.Minute) }})
+				guard := newKeylessGuard(t, persistence.NewMemory(), idempotent.Config{Steps: saga.Steps(charge)})
 				run := func(ctx context.Context) (int, error) {
-					spec := idempotent.StepSpec[int]{Name: "charge", Compensate: func(ctx context.Context, _ int) error { return pause(ctx, 5*time.Minute) }}
-					if _, err := idempotent.StepAs(ctx, spec, one); err != nil {
+					if _, err := charge.Run(ctx, one); err != nil {
 						return 0, err
 					}
 					return 0, idempotent.Permanent(errors.New("declined"))
 				}
 				_, err := idempotent.Do(within(t, 15*time.Minute), guard, "k", func(ctx context.Context) (int, error) {
-					if saga {
-						return idempotent.Saga(ctx, run)
+					if inner {
+						return saga.Run(ctx, run)
 					}
 					return run(ctx)
 				})
-				if errors.Is(err, idempotent.ErrCompensation) || !errors.Is(err, idempotent.ErrPermanent) {
+				if errors.Is(err, saga.ErrCompensation) || !errors.Is(err, idempotent.ErrPermanent) {
 					t.Error(err)
 				}
 			})
@@ -185,12 +186,12 @@ func TestSettlingHasTimeWheneverTheFunctionEnds(t *testing.T) {
 // before, which its own claim has taken over, stay to be undone.
 func TestAnUnprotectedRunLeavesAnEarlierAttemptsSteps(t *testing.T) {
 	store := &odd{Front: storekit.NewFront(persistence.NewMemory())}
-	guard := newKeylessGuard(t, store, idempotent.Config{Steps: []string{"reserve"}, OnStoreFault: idempotent.FailOpen})
 	undone, soldOut := 0, false
+	reserve := saga.NewStep(saga.Spec[int]{Name: "reserve", Compensate: func(context.Context, saga.Call, int) error { undone++; return nil }})
+	guard := newKeylessGuard(t, store, idempotent.Config{Steps: saga.Steps(reserve), OnStoreFault: idempotent.FailOpen})
 	run := func() error {
 		_, err := idempotent.Do(within(t, time.Minute), guard, "k", func(ctx context.Context) (int, error) {
-			spec := idempotent.StepSpec[int]{Name: "reserve", Compensate: func(context.Context, int) error { undone++; return nil }}
-			if _, err := idempotent.StepAs(ctx, spec, one); err != nil {
+			if _, err := reserve.Run(ctx, one); err != nil {
 				return 0, err
 			}
 			if soldOut {
@@ -282,10 +283,11 @@ func TestAStepThatCannotHaveHappenedMayRunAgain(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			s := newShop(t, 5)
 			store := &odd{Front: storekit.NewFront(s.store)}
-			guard := newKeylessGuard(t, store, idempotent.Config{Steps: []string{"take"}})
+			takeStep := saga.NewStep(saga.Spec[int]{Name: "take", AtMostOnce: true})
+			guard := newKeylessGuard(t, store, idempotent.Config{Steps: saga.Steps(takeStep)})
 			call := func() error {
 				_, err := idempotent.Do(within(t, time.Minute), guard, "k", func(ctx context.Context) (int, error) {
-					return idempotent.StepAs(ctx, idempotent.StepSpec[int]{Name: "take", AtMostOnce: true}, func(ctx context.Context) (int, error) {
+					return takeStep.Run(ctx, func(ctx context.Context, _ saga.Call) (int, error) {
 						return 1, take(ctx, 1, errOutOfStock)
 					})
 				})
@@ -308,14 +310,15 @@ func TestAStepThatCannotHaveHappenedMayRunAgain(t *testing.T) {
 // A request is stuck where no arrival gets further, and only there.
 func TestStuckIsWhatNoArrivalGetsPast(t *testing.T) {
 	t.Run("a step that the function does without", func(t *testing.T) {
-		guard := newKeylessGuard(t, persistence.NewMemory(), idempotent.Config{Steps: []string{"reserve", "mail", "charge"}})
+		mailStep := saga.NewStep(saga.Spec[int]{Name: "mail", AtMostOnce: true})
+		guard := newKeylessGuard(t, persistence.NewMemory(), idempotent.Config{Steps: saga.Steps(named[int]("reserve"), mailStep, named[int]("charge"))})
 		for try := range 3 {
 			_, err := idempotent.Do(t.Context(), guard, "k", func(ctx context.Context) (int, error) {
-				if _, err := idempotent.Step(ctx, "reserve", one); err != nil {
+				if _, err := named[int]("reserve").Run(ctx, one); err != nil {
 					return 0, err
 				}
-				_, _ = idempotent.StepAs(ctx, idempotent.StepSpec[int]{Name: "mail", AtMostOnce: true}, func(context.Context) (int, error) { return 0, errBroken })
-				return idempotent.Step(ctx, "charge", func(context.Context) (int, error) {
+				_, _ = mailStep.Run(ctx, func(context.Context, saga.Call) (int, error) { return 0, errBroken })
+				return named[int]("charge").Run(ctx, func(context.Context, saga.Call) (int, error) {
 					if try < 2 {
 						return 0, errors.New("reset")
 					}
@@ -329,13 +332,13 @@ func TestStuckIsWhatNoArrivalGetsPast(t *testing.T) {
 	})
 	t.Run("a step that the code can't have", func(t *testing.T) {
 		var seen eventLog
-		guard := newKeylessGuard(t, persistence.NewMemory(), idempotent.Config{Steps: []string{"reserve"}, Observe: seen.observe})
+		guard := newKeylessGuard(t, persistence.NewMemory(), idempotent.Config{Steps: saga.Steps(named[int]("reserve")), Observe: seen.observe})
 		for range 2 {
 			_, err := idempotent.Do(t.Context(), guard, "k", func(ctx context.Context) (int, error) {
-				if _, err := idempotent.Step(ctx, "reserve", one); err != nil {
+				if _, err := named[int]("reserve").Run(ctx, one); err != nil {
 					return 0, err
 				}
-				return idempotent.Step(ctx, "charge", one)
+				return named[int]("charge").Run(ctx, one)
 			})
 			if v := idempotent.VerdictOf(err); v.Code != idempotent.CodeStuck || v.Retry || v.Done != idempotent.DoneSomething {
 				t.Errorf("%+v: %v", v, err)
@@ -350,10 +353,10 @@ func TestNothingGoesOnUndoingWithoutARecord(t *testing.T) {
 	store.acquire = func(context.Context, persistence.Claim) (persistence.Record, error) {
 		return persistence.Record{}, errDown
 	}
-	guard := newKeylessGuard(t, store, idempotent.Config{Steps: []string{"charge"}, OnStoreFault: idempotent.FailOpen})
+	charge := saga.NewStep(saga.Spec[int]{Name: "charge", Compensate: func(context.Context, saga.Call, int) error { return errBroken }})
+	guard := newKeylessGuard(t, store, idempotent.Config{Steps: saga.Steps(charge), OnStoreFault: idempotent.FailOpen})
 	_, err := idempotent.Do(t.Context(), guard, "k", func(ctx context.Context) (int, error) {
-		spec := idempotent.StepSpec[int]{Name: "charge", Compensate: func(context.Context, int) error { return errBroken }}
-		if _, err := idempotent.StepAs(ctx, spec, one); err != nil {
+		if _, err := charge.Run(ctx, one); err != nil {
 			return 0, err
 		}
 		return 0, idempotent.Permanent(errors.New("sold out"))

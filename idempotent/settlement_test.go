@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/ikkai-go/idempotency/idempotent"
+	"github.com/ikkai-go/idempotency/idempotent/saga"
 	"github.com/ikkai-go/idempotency/persistence"
 	"github.com/ikkai-go/idempotency/persistence/dynamostore"
 	"github.com/ikkai-go/idempotency/persistence/storekit"
@@ -24,7 +25,7 @@ func TestTheWritesOfAnUndoneSagaAreDropped(t *testing.T) {
 		left int
 	}{
 		"a saga, and an answer": {func(ctx context.Context) (string, error) {
-			_, err := idempotent.Saga(ctx, func(ctx context.Context) (string, error) {
+			_, err := saga.Run(ctx, func(ctx context.Context) (string, error) {
 				return "", errors.Join(take(ctx, 3, errOutOfStock), declined)
 			})
 			if errors.Is(err, idempotent.ErrPermanent) {
@@ -33,7 +34,7 @@ func TestTheWritesOfAnUndoneSagaAreDropped(t *testing.T) {
 			return "", err
 		}, 10},
 		"a saga, and an answer with a write": {func(ctx context.Context) (string, error) {
-			_, err := idempotent.Saga(ctx, func(ctx context.Context) (string, error) {
+			_, err := saga.Run(ctx, func(ctx context.Context) (string, error) {
 				return "", errors.Join(take(ctx, 3, errOutOfStock), declined)
 			})
 			if errors.Is(err, idempotent.ErrPermanent) {
@@ -42,10 +43,10 @@ func TestTheWritesOfAnUndoneSagaAreDropped(t *testing.T) {
 			return "", err
 		}, 9},
 		"a saga, and another that is undone": {func(ctx context.Context) (string, error) {
-			if _, err := idempotent.Saga(ctx, func(ctx context.Context) (string, error) { return "", take(ctx, 3, errOutOfStock) }); err != nil {
+			if _, err := saga.Run(ctx, func(ctx context.Context) (string, error) { return "", take(ctx, 3, errOutOfStock) }); err != nil {
 				return "", err
 			}
-			_, err := idempotent.Saga(ctx, func(context.Context) (string, error) { return "", declined })
+			_, err := saga.Run(ctx, func(context.Context) (string, error) { return "", declined })
 			if errors.Is(err, idempotent.ErrPermanent) {
 				return "declined", nil
 			}
@@ -55,15 +56,15 @@ func TestTheWritesOfAnUndoneSagaAreDropped(t *testing.T) {
 			return "", errors.Join(take(ctx, 3, errOutOfStock), declined)
 		}, 10},
 		"a saga that is not undone": {func(ctx context.Context) (string, error) {
-			return idempotent.Saga(ctx, func(ctx context.Context) (string, error) { return "sold", take(ctx, 3, errOutOfStock) })
+			return saga.Run(ctx, func(ctx context.Context) (string, error) { return "sold", take(ctx, 3, errOutOfStock) })
 		}, 7},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := newShop(t, 10)
-			g := newKeylessGuard(t, s.store, idempotent.Config{Steps: []string{"charge"}})
+			charge := saga.NewStep(saga.Spec[string]{Name: "charge", Compensate: func(context.Context, saga.Call, string) error { return nil }})
+			g := newKeylessGuard(t, s.store, idempotent.Config{Steps: saga.Steps(charge)})
 			_, _ = idempotent.Do(t.Context(), g, "k", func(ctx context.Context) (string, error) {
-				spec := idempotent.StepSpec[string]{Name: "charge", Compensate: func(context.Context, string) error { return nil }}
-				if _, err := idempotent.StepAs(ctx, spec, func(context.Context) (string, error) { return "ch", nil }); err != nil {
+				if _, err := charge.Run(ctx, func(context.Context, saga.Call) (string, error) { return "ch", nil }); err != nil {
 					return "", err
 				}
 				return test.run(ctx)
@@ -80,20 +81,23 @@ func TestBytesInFlightAreBooked(t *testing.T) {
 	for range 20 {
 		synctest.Test(t, func(t *testing.T) {
 			_, store := newDynamo(t)
-			g := newKeylessGuard(t, store, idempotent.Config{Steps: []string{"a", "b"}})
 			undone := 0
+			steps := make(map[string]*saga.Step[string])
+			for _, name := range []string{"a", "b"} {
+				steps[name] = saga.NewStep(saga.Spec[string]{Name: name, Compensate: func(context.Context, saga.Call, string) error { undone++; return nil }})
+			}
+			g := newKeylessGuard(t, store, idempotent.Config{Steps: saga.Steps(steps["a"], steps["b"])})
 			_, err := idempotent.Do(t.Context(), g, "k", func(ctx context.Context) (string, error) {
 				done := make(chan error)
 				for name, size := range map[string]int{"a": 200_000, "b": 209_100} {
 					go func() {
-						spec := idempotent.StepSpec[string]{Name: name, Compensate: func(context.Context, string) error { undone++; return nil }}
-						_, err := idempotent.StepAs(ctx, spec, func(context.Context) (string, error) { return strings.Repeat("x", size), nil })
+						_, err := steps[name].Run(ctx, func(context.Context, saga.Call) (string, error) { return strings.Repeat("x", size), nil })
 						done <- err
 					}()
 				}
 				return "", errors.Join(<-done, <-done, idempotent.Permanent(errBroken))
 			})
-			if errors.Is(err, idempotent.ErrCompensation) || !errors.Is(err, idempotent.ErrPermanent) || undone != 2 {
+			if errors.Is(err, saga.ErrCompensation) || !errors.Is(err, idempotent.ErrPermanent) || undone != 2 {
 				t.Fatalf("undone %d times: %v", undone, err)
 			}
 		})
@@ -104,12 +108,13 @@ func TestBytesInFlightAreBooked(t *testing.T) {
 // next attempt too, as often as it takes.
 func TestARefusedAtMostOnceStepMayRunAgain(t *testing.T) {
 	s := newShop(t, 0)
-	config := idempotent.Config{Steps: []string{"first", "take"}}
+	takeStep := saga.NewStep(saga.Spec[string]{Name: "take", AtMostOnce: true})
+	config := idempotent.Config{Steps: saga.Steps(named[string]("first"), takeStep)}
 	run := func(ctx context.Context) (string, error) {
-		if _, err := idempotent.Step(ctx, "first", func(context.Context) (string, error) { return "", nil }); err != nil {
+		if _, err := named[string]("first").Run(ctx, func(context.Context, saga.Call) (string, error) { return "", nil }); err != nil {
 			return "", err
 		}
-		return idempotent.StepAs(ctx, idempotent.StepSpec[string]{Name: "take", AtMostOnce: true}, func(ctx context.Context) (string, error) {
+		return takeStep.Run(ctx, func(ctx context.Context, _ saga.Call) (string, error) {
 			return "taken", take(ctx, 1, errOutOfStock)
 		})
 	}
@@ -130,10 +135,11 @@ func TestARefusedAtMostOnceStepMayRunAgain(t *testing.T) {
 // declined before.
 func TestADeclinedStepThatWasStartedAgainIsUnknown(t *testing.T) {
 	s := newShop(t, 0)
-	config := idempotent.Config{Steps: []string{"take"}}
+	takeStep := saga.NewStep(saga.Spec[string]{Name: "take", AtMostOnce: true})
+	config := idempotent.Config{Steps: saga.Steps(takeStep)}
 	step := func(fn func(context.Context) (string, error)) func(context.Context) (string, error) {
 		return func(ctx context.Context) (string, error) {
-			return idempotent.StepAs(ctx, idempotent.StepSpec[string]{Name: "take", AtMostOnce: true}, fn)
+			return takeStep.Run(ctx, func(ctx context.Context, _ saga.Call) (string, error) { return fn(ctx) })
 		}
 	}
 	call := func(fn func(context.Context) (string, error)) error {
@@ -193,9 +199,9 @@ func TestTheRecordIsTheAnswerWhereItSaysOtherwise(t *testing.T) {
 
 func TestAStepReturnsWhatTheRecordHasOfIt(t *testing.T) {
 	store := &settledOtherwise{Memory: persistence.NewMemory(), first: func(context.Context, persistence.Lease) error { return nil }}
-	g := newKeylessGuard(t, store, idempotent.Config{Steps: []string{"reserve"}})
+	g := newKeylessGuard(t, store, idempotent.Config{Steps: saga.Steps(named[string]("reserve"))})
 	got, err := idempotent.Do(t.Context(), g, "k", func(ctx context.Context) (string, error) {
-		return idempotent.Step(ctx, "reserve", func(context.Context) (string, error) { return "reservation-2", nil })
+		return named[string]("reserve").Run(ctx, func(context.Context, saga.Call) (string, error) { return "reservation-2", nil })
 	})
 	if err != nil || got != "reservation-1" {
 		t.Errorf("got %q, %v", got, err)
@@ -230,23 +236,25 @@ func TestNoResultOfWritesThatWereNotApplied(t *testing.T) {
 // A saga that is undone without a record has an end.
 func TestUndoingWithoutARecordIsBounded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
+		name := ""
+		a := saga.NewStep(saga.Spec[string]{Name: "a", Compensate: func(ctx context.Context, _ saga.Call, _ string) error {
+			if _, ok := ctx.Deadline(); !ok {
+				t.Errorf("%s: the compensation has no deadline", name)
+			}
+			<-ctx.Done()
+			return ctx.Err()
+		}})
 		g := newKeylessGuard(t, &struct {
 			unreachable
 			persistence.Checkpointer
-		}{Checkpointer: persistence.NewMemory()}, idempotent.Config{Steps: []string{"a"}, OnStoreFault: idempotent.FailOpen})
-		for name, ctx := range map[string]func() context.Context{"without a deadline": t.Context, "with one": func() context.Context { return within(t, 10*time.Second) }} {
+		}{Checkpointer: persistence.NewMemory()}, idempotent.Config{Steps: saga.Steps(a), OnStoreFault: idempotent.FailOpen})
+		var ctx func() context.Context
+		for name, ctx = range map[string]func() context.Context{"without a deadline": t.Context, "with one": func() context.Context { return within(t, 10*time.Second) }} {
 			_, err := idempotent.Do(ctx(), g, "k", func(ctx context.Context) (string, error) {
-				spec := idempotent.StepSpec[string]{Name: "a", Compensate: func(ctx context.Context, _ string) error {
-					if _, ok := ctx.Deadline(); !ok {
-						t.Errorf("%s: the compensation has no deadline", name)
-					}
-					<-ctx.Done()
-					return ctx.Err()
-				}}
-				_, err := idempotent.StepAs(ctx, spec, func(context.Context) (string, error) { return "", nil })
+				_, err := a.Run(ctx, func(context.Context, saga.Call) (string, error) { return "", nil })
 				return "", errors.Join(err, idempotent.Permanent(errBroken))
 			})
-			if !errors.Is(err, idempotent.ErrCompensation) {
+			if !errors.Is(err, saga.ErrCompensation) {
 				t.Errorf("%s: %v", name, err)
 			}
 		}
@@ -291,11 +299,11 @@ func TestAStepThatArrivesLateIsUndone(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			s := newShop(t, 10)
 			store := &latecomer{Store: s.store}
-			g := newKeylessGuard(t, store, idempotent.Config{Steps: []string{"take"}})
+			step := saga.NewStep(saga.Spec[string]{Name: "take", Compensate: func(ctx context.Context, _ saga.Call, _ string) error { return take(ctx, -3, errBroken) }})
+			g := newKeylessGuard(t, store, idempotent.Config{Steps: saga.Steps(step)})
 			_, err := idempotent.Do(t.Context(), g, "k", func(ctx context.Context) (string, error) {
-				spec := idempotent.StepSpec[string]{Name: "take", Compensate: func(ctx context.Context, _ string) error { return take(ctx, -3, errBroken) }}
 				for range 2 {
-					_, err := idempotent.StepAs(ctx, spec, func(ctx context.Context) (string, error) { return "box", take(ctx, 3, errOutOfStock) })
+					_, err := step.Run(ctx, func(ctx context.Context, _ saga.Call) (string, error) { return "box", take(ctx, 3, errOutOfStock) })
 					if err == nil {
 						t.Error("no error")
 					}
@@ -306,7 +314,7 @@ func TestAStepThatArrivesLateIsUndone(t *testing.T) {
 				store.through = true
 				return "", idempotent.Permanent(errBroken)
 			})
-			if left := s.left(); left != 10 || !errors.Is(err, idempotent.ErrPermanent) || errors.Is(err, idempotent.ErrCompensation) {
+			if left := s.left(); left != 10 || !errors.Is(err, idempotent.ErrPermanent) || errors.Is(err, saga.ErrCompensation) {
 				t.Errorf("%d left: %v", left, err)
 			}
 		})

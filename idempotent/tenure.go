@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/ikkai-go/idempotency/idempotent/internal/journal"
 	"github.com/ikkai-go/idempotency/idempotent/internal/origin"
 	"github.com/ikkai-go/idempotency/persistence"
 	"github.com/ikkai-go/idempotency/persistence/storekit"
@@ -19,8 +20,10 @@ type tenure struct {
 	budget  budget
 	record  persistence.Record // as it was acquired
 	hold    *hold
-	journal *journal // of its steps; nil where the guard declares none
+	journal journal.Journal
 	calling *calling // nil until the function may start
+	// undeclared is an entry of steps that the record has, where the guard declares none.
+	undeclared string
 
 	effect   effect
 	enlisted *storekit.Enlistment // commits with the result
@@ -37,10 +40,10 @@ type tenure struct {
 
 // lease returns the lease of the record as it is now.
 func (t *tenure) lease() persistence.Lease {
-	if t.journal == nil {
+	if t.journal == nil { // it has not come so far
 		return t.record.Lease()
 	}
-	return t.journal.current()
+	return t.journal.Lease()
 }
 
 // beginning says how the run has come by its record.
@@ -67,18 +70,11 @@ func (t *tenure) mayStart(ctx context.Context) error {
 func (t *tenure) run(ctx context.Context, run body) error {
 	ctx, stop := t.hold.keep(t.calling.within(ctx))
 	defer stop()
-	if t.journal != nil {
-		// The context of steps ends when the function returns; they are waited for, and
-		// need the lease until then.
-		defer t.journal.close()
-		var cancel context.CancelFunc
-		ctx, cancel = context.WithCancel(ctx)
-		defer cancel()
-	}
 	ctx, t.enlisted = t.guard.enlisting(ctx)
-	if t.journal != nil {
-		t.journal.enlisted = t.enlisted
-	}
+	// The context of steps ends when the function returns; they are waited for, and need
+	// the lease until then.
+	ctx, end := t.journal.Begin(ctx, t.enlisted)
+	defer end()
 	defer t.enlisted.Close()
 	started := time.Now()
 	err := t.guard.during(ctx, Event{Kind: EventRun, Key: t.record.Key, Attempt: t.record.Attempt}, func(ctx context.Context) error {
@@ -124,7 +120,7 @@ var errUnwound = errors.New("a panic, or the goroutine exited")
 // becomes of the record; only where finished steps remain, the caller is told.
 func (t *tenure) settleFailure(ctx context.Context, err error) error {
 	t.effect = effect{}
-	err = t.journal.settle(ctx, err)
+	err = t.journal.Settle(ctx, err)
 	stored, permanent := recordable(err)
 	if !permanent {
 		return t.unfinished(ctx, err, t.release(ctx, err))
@@ -137,14 +133,11 @@ func (t *tenure) settleFailure(ctx context.Context, err error) error {
 // unfinished returns the error of a call that the next arrival of the request goes on
 // with, and reports where none will get any further.
 func (t *tenure) unfinished(ctx context.Context, err error, kept []string) error {
-	blocked := t.journal.blockedBy(err)
-	if blocked != nil {
-		t.guard.report(ctx, Event{Kind: EventStuck, Key: t.record.Key, Step: blocked.Step, Attempt: t.record.Attempt, Err: blocked})
+	answer, stuck := t.journal.Unfinished(err, kept)
+	if stuck != nil {
+		t.guard.report(ctx, Event{Kind: EventStuck, Key: t.record.Key, Step: stuck.Step, Attempt: t.record.Attempt, Err: stuck.Err})
 	}
-	if t.journal.stuck() || len(kept) == 0 {
-		return err
-	}
-	return &PartialSuccessError{Key: t.record.Key, Done: kept, Stuck: blocked != nil, Err: err}
+	return answer
 }
 
 // settleResult records the function's result. Where one of the writes that commit
@@ -180,7 +173,7 @@ func (t *tenure) superseded(err error) error {
 // once nobody can take it for a run that is still under way.
 func (t *tenure) notCompleted(err error) error {
 	failed := notCompleted(t.record.Key, t.effect.result, err)
-	if kept := len(t.journal.kept()) > 0; kept || t.committing {
+	if kept := len(t.journal.Kept()) > 0; kept || t.committing {
 		done := DoneMaybe
 		if kept {
 			done = DoneSomething
@@ -210,7 +203,7 @@ func (t *tenure) complete(ctx context.Context, cause error) error {
 		outcome.ResultOmitted = true
 		err = t.guard.complete(settling, t.lease(), outcome, writes)
 	}
-	if t.committing && unwritten(err) {
+	if t.committing && journal.Unwritten(err) {
 		return err
 	}
 	t.settled = true
@@ -254,8 +247,9 @@ func (g *Guard) complete(ctx context.Context, l persistence.Lease, o persistence
 // the lease still bounds the record; nobody but the log and the observer has to
 // know. It returns the finished steps that remain.
 func (t *tenure) release(ctx context.Context, cause error) (kept []string) {
-	t.journal.finishPending(ctx)
-	t.journal.recordDeclined(ctx)
+	if t.journal != nil {
+		t.journal.GiveUp(ctx)
+	}
 	settling, cancel := t.settling(ctx)
 	defer cancel()
 	err := t.guard.store.Release(settling, t.lease())
@@ -273,7 +267,10 @@ func (t *tenure) release(ctx context.Context, cause error) (kept []string) {
 	default:
 		t.report(ctx, released(cause), cause)
 	}
-	return t.journal.kept()
+	if t.journal == nil {
+		return nil
+	}
+	return t.journal.Kept()
 }
 
 func (t *tenure) report(ctx context.Context, kind EventKind, err error) {

@@ -16,6 +16,7 @@ import (
 
 	"github.com/ikkai-go/idempotency"
 	"github.com/ikkai-go/idempotency/idempotent"
+	"github.com/ikkai-go/idempotency/idempotent/saga"
 	"github.com/ikkai-go/idempotency/persistence"
 	"github.com/ikkai-go/idempotency/persistence/cached"
 	"github.com/ikkai-go/idempotency/persistence/dynamostore/dynamotest"
@@ -103,9 +104,10 @@ func TestEveryPartThatBeginsEnds(t *testing.T) {
 		want     []string
 	}
 	one := func(context.Context) (int, error) { return 1, nil }
-	step := func(name string, err error) func(context.Context) (int, error) {
+	a := saga.NewStep(saga.Spec[int]{Name: "a", Compensate: func(context.Context, saga.Call, int) error { return nil }})
+	step := func(err error) func(context.Context) (int, error) {
 		return func(ctx context.Context) (int, error) {
-			if _, failed := idempotent.StepAs(ctx, idempotent.StepSpec[int]{Name: name, Compensate: func(context.Context, int) error { return nil }}, one); failed != nil {
+			if _, failed := a.Run(ctx, func(context.Context, saga.Call) (int, error) { return 1, nil }); failed != nil {
 				return 0, failed
 			}
 			return 1, err
@@ -142,17 +144,17 @@ func TestEveryPartThatBeginsEnds(t *testing.T) {
 			"call > run: completed", "call > request complete: completed", "call: completed"}},
 		"the short form, a panic": {fn: func(context.Context) (int, error) { panic("!") }, config: idempotent.Config{OnlyEnlists: true}, want: []string{
 			"call > run: function_failed", "call: function_failed"}},
-		"a step": {fn: step("a", nil), config: idempotent.Config{Steps: []string{"a"}}, want: []string{
+		"a step": {fn: step(nil), config: idempotent.Config{Steps: saga.Steps(a)}, want: []string{
 			"call > request acquire: completed",
 			"call > run > step a > request checkpoint: completed", "call > run > step a: completed", "call > run: completed",
 			"call > request complete: completed", "call: completed"}},
-		"a step that is resumed": {fn: step("a", errDown), config: idempotent.Config{Steps: []string{"a"}}, calls: 2, want: []string{
+		"a step that is resumed": {fn: step(errDown), config: idempotent.Config{Steps: saga.Steps(a)}, calls: 2, want: []string{
 			"call > request acquire: completed",
 			"call > run > step a > request checkpoint: completed", "call > run > step a: completed", "call > run: function_failed",
 			"call > request release: completed", "call: partial_success",
 			"call > request acquire: completed", "call > run > step a: completed", "call > run: function_failed",
 			"call > request release: completed", "call: partial_success"}},
-		"a step that is undone": {fn: step("a", idempotent.Permanent(errDown)), config: idempotent.Config{Steps: []string{"a"}}, want: []string{
+		"a step that is undone": {fn: step(idempotent.Permanent(errDown)), config: idempotent.Config{Steps: saga.Steps(a)}, want: []string{
 			"call > request acquire: completed",
 			"call > run > step a > request checkpoint: completed", "call > run > step a: completed", "call > run: failed",
 			"call > request checkpoint: completed",
@@ -160,9 +162,9 @@ func TestEveryPartThatBeginsEnds(t *testing.T) {
 			"call > request complete: completed", "call: failed"}},
 		"a panic in a step": {
 			fn: func(ctx context.Context) (int, error) {
-				return idempotent.Step(ctx, "a", func(context.Context) (int, error) { panic("!") })
+				return a.Run(ctx, func(context.Context, saga.Call) (int, error) { panic("!") })
 			},
-			config: idempotent.Config{Steps: []string{"a"}}, want: []string{
+			config: idempotent.Config{Steps: saga.Steps(a)}, want: []string{
 				"call > request acquire: completed",
 				"call > run > step a: function_failed", "call > run: function_failed",
 				"call > request release: completed", "call: function_failed"}},

@@ -11,6 +11,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
 	"github.com/ikkai-go/idempotency/idempotent"
+	"github.com/ikkai-go/idempotency/idempotent/saga"
 	"github.com/ikkai-go/idempotency/persistence/dynamostore"
 	"github.com/ikkai-go/idempotency/persistence/dynamostore/dynamotest"
 )
@@ -50,16 +51,18 @@ func Example_enlist() {
 // Writes that are enlisted in a step commit when the step is finished. What comes
 // later can fail as often as it likes.
 func Example_enlistInAStep() {
-	bank := openBank(idempotent.Config{Operation: "payout", Steps: []string{"book", "notify"}})
+	book := saga.NewStep(saga.Spec[string]{Name: "book"})
+	notify := saga.NewStep(saga.Spec[string]{Name: "notify"})
+	bank := openBank(idempotent.Config{Operation: "payout", Steps: saga.Steps(book, notify)})
 	mailDown := true
 	payout := func(ctx context.Context) (string, error) {
-		_, err := idempotent.Step(ctx, "book", func(ctx context.Context) (string, error) {
+		_, err := book.Run(ctx, func(ctx context.Context, _ saga.Call) (string, error) {
 			return "booked", dynamostore.Enlist(ctx, bank.add("alice", -60))
 		})
 		if err != nil {
 			return "", err
 		}
-		return idempotent.Step(ctx, "notify", func(context.Context) (string, error) {
+		return notify.Run(ctx, func(context.Context, saga.Call) (string, error) {
 			if mailDown {
 				return "", errors.New("the mail service is down")
 			}
@@ -68,7 +71,7 @@ func Example_enlistInAStep() {
 	}
 
 	_, err := idempotent.Do(context.Background(), bank.guard, "1", payout)
-	fmt.Println(errors.Is(err, idempotent.ErrPartialSuccess), bank.balances())
+	fmt.Println(errors.Is(err, saga.ErrPartialSuccess), bank.balances())
 	mailDown = false
 	out, err := idempotent.Do(context.Background(), bank.guard, "1", payout)
 	fmt.Println(out, err, bank.balances())

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"time"
 
+	"github.com/ikkai-go/idempotency/idempotent/internal/journal"
 	"github.com/ikkai-go/idempotency/idempotent/internal/origin"
 	"github.com/ikkai-go/idempotency/persistence"
 	"github.com/ikkai-go/idempotency/persistence/storekit"
@@ -46,7 +47,7 @@ func (g *Guard) settleClaim(ctx context.Context, b budget, c persistence.Claim, 
 	lease, status := c.Fresh().Lease(), persistence.StatusCompleted
 	stored, permanent := recordable(err)
 	switch {
-	case len(g.config.Steps) > 0, err != nil && !permanent && !left.done:
+	case g.config.Steps != nil, err != nil && !permanent && !left.done:
 		_ = g.store.Release(settling, lease)
 		return
 	case permanent:
@@ -71,26 +72,24 @@ func (g *Guard) runUnprotected(ctx context.Context, b budget, key string, why er
 		}
 	}
 	g.report(ctx, Event{Kind: EventUnprotected, Key: key, Err: why})
-	c := g.newCalling(key, 0, g.unrecordedJournal(key, b))
+	c := g.newCalling(key, 0)
 	c.Unrecorded = true
-	enlisted, err := g.runWithout(ctx, b, c, run, left)
-	if err == nil && !c.journal.backward() {
+	steps := g.openUnrecorded(b, c)
+	enlisted, err := g.runWithout(ctx, b, c, steps, run, left)
+	if err == nil && !steps.Backward() {
 		err = g.commitUnprotected(c.within(ctx), b, key, enlisted.Close())
 	}
-	return c.journal.settle(ctx, err)
+	return steps.Settle(ctx, err)
 }
 
-func (g *Guard) runWithout(ctx context.Context, b budget, c *calling, run body, left *effect) (*storekit.Enlistment, error) {
-	defer c.journal.close()
-	inner, cancel := context.WithCancel(c.within(ctx))
-	defer cancel()
+func (g *Guard) runWithout(ctx context.Context, b budget, c *calling, steps journal.Journal, run body, left *effect) (*storekit.Enlistment, error) {
+	inner, enlisted := g.enlisting(c.within(ctx))
+	inner, end := steps.Begin(inner, enlisted)
+	defer end()
 	if !b.runUntil.IsZero() {
+		var cancel context.CancelFunc
 		inner, cancel = context.WithDeadline(inner, b.runUntil)
 		defer cancel()
-	}
-	inner, enlisted := g.enlisting(inner)
-	if c.journal != nil {
-		c.journal.enlisted = enlisted
 	}
 	defer enlisted.Close()
 	started := time.Now()
@@ -106,7 +105,7 @@ func (g *Guard) commitUnprotected(ctx context.Context, b budget, key string, wri
 	settling, cancel := b.settling(ctx)
 	defer cancel()
 	err := g.transactor.Commit(settling, writes)
-	if err == nil || unwritten(err) {
+	if err == nil || journal.Unwritten(err) {
 		return uncommitted(key, err, DoneMaybe)
 	}
 	failed := notCompleted(key, nil, err)

@@ -10,6 +10,7 @@ import (
 	"github.com/ikkai-go/idempotency"
 	"github.com/ikkai-go/idempotency/idempotent"
 	"github.com/ikkai-go/idempotency/idempotent/batch"
+	"github.com/ikkai-go/idempotency/idempotent/saga"
 	"github.com/ikkai-go/idempotency/persistence"
 )
 
@@ -44,14 +45,14 @@ func TestAnErrorIsJudgedByTheOutermost(t *testing.T) {
 		"not completed":                {store, told{idempotent.DoneAll, false, idempotent.CodeNotStored}},
 		"not started":                  {&idempotent.NotStartedError{}, told{idempotent.DoneNothing, true, idempotent.CodeNotStarted}},
 		"too large":                    {&idempotent.ResponseTooLargeError{}, told{idempotent.DoneAll, false, idempotent.CodeResponseTooLarge}},
-		"in part":                      {&idempotent.PartialSuccessError{Err: store}, told{idempotent.DoneSomething, true, idempotent.CodePartialSuccess}},
-		"in part, and stuck":           {&idempotent.PartialSuccessError{Stuck: true, Err: store}, told{idempotent.DoneSomething, false, idempotent.CodeStuck}},
-		"not undone":                   {&idempotent.CompensationError{Err: idempotent.Permanent(errBroken), Compensation: errBroken}, told{idempotent.DoneSomething, true, idempotent.CodeCompensationFailed}},
-		"not undoable":                 {&idempotent.CompensationError{Compensation: idempotent.ErrNotUndoable}, told{idempotent.DoneSomething, false, idempotent.CodeStuck}},
-		"a step without time":          {&idempotent.StepError{Err: &idempotent.NotStartedError{}}, told{idempotent.DoneMaybe, true, idempotent.CodeStepFailed}},
-		"a step of unknown outcome":    {&idempotent.StepError{Err: &idempotent.OutcomeUnknownError{}}, told{idempotent.DoneMaybe, false, idempotent.CodeOutcomeUnknown}},
-		"an unknown step":              {&idempotent.StepError{Err: idempotent.ErrUnknownStep}, told{idempotent.DoneMaybe, false, idempotent.CodeStuck}},
-		"a misused step":               {&idempotent.StepError{Err: idempotent.ErrStepMisuse}, told{idempotent.DoneMaybe, false, idempotent.CodeStuck}},
+		"in part":                      {&saga.PartialSuccessError{Err: store}, told{idempotent.DoneSomething, true, idempotent.CodePartialSuccess}},
+		"in part, and stuck":           {&saga.PartialSuccessError{Stuck: true, Err: store}, told{idempotent.DoneSomething, false, idempotent.CodeStuck}},
+		"not undone":                   {&saga.CompensationError{Err: idempotent.Permanent(errBroken), Compensation: errBroken}, told{idempotent.DoneSomething, true, idempotent.CodeCompensationFailed}},
+		"not undoable":                 {&saga.CompensationError{Compensation: saga.ErrNotUndoable}, told{idempotent.DoneSomething, false, idempotent.CodeStuck}},
+		"a step without time":          {&saga.StepError{Err: &idempotent.NotStartedError{}}, told{idempotent.DoneMaybe, true, idempotent.CodeStepFailed}},
+		"a step of unknown outcome":    {&saga.StepError{Err: &idempotent.OutcomeUnknownError{}}, told{idempotent.DoneMaybe, false, idempotent.CodeOutcomeUnknown}},
+		"an unknown step":              {&saga.StepError{Err: saga.ErrUnknownStep}, told{idempotent.DoneMaybe, false, idempotent.CodeStuck}},
+		"a misused step":               {&saga.StepError{Err: saga.ErrStepMisuse}, told{idempotent.DoneMaybe, false, idempotent.CodeStuck}},
 		"a batch":                      {&batch.UnfinishedError{Progress: batch.Progress{Done: 1}}, told{idempotent.DoneSomething, true, idempotent.CodeUnfinished}},
 		"a bad config":                 {&idempotent.ConfigError{}, told{idempotent.DoneNothing, false, idempotent.CodeInvalidConfig}},
 		"the function's own":           {errBroken, told{idempotent.DoneMaybe, true, idempotent.CodeFunctionFailed}},
@@ -104,9 +105,10 @@ func TestAnErrorThatIsPassedOnSaysTheSameToOthers(t *testing.T) {
 }
 
 func ExampleVerdictOf() {
-	guard := newGuard(idempotent.Config{Operation: "verdicts", Steps: []string{"reserve"}})
+	reserve := saga.NewStep(saga.Spec[string]{Name: "reserve"})
+	guard := newGuard(idempotent.Config{Operation: "verdicts", Steps: saga.Steps(reserve)})
 	_, err := idempotent.Do(context.Background(), guard, "o-1", func(ctx context.Context) (string, error) {
-		if _, err := idempotent.Step(ctx, "reserve", func(context.Context) (string, error) { return "box 7", nil }); err != nil {
+		if _, err := reserve.Run(ctx, func(context.Context, saga.Call) (string, error) { return "box 7", nil }); err != nil {
 			return "", err
 		}
 		return "", errors.New("the bank does not answer")

@@ -7,18 +7,11 @@ import (
 	"github.com/ikkai-go/idempotency/functions/internal/wiring"
 	"github.com/ikkai-go/idempotency/idempotent"
 	"github.com/ikkai-go/idempotency/idempotent/httpguard"
+	"github.com/ikkai-go/idempotency/idempotent/saga"
 )
 
 // operation is part of every key that this function has stored.
 const operation = "checkout"
-
-// The steps, under the names that records have them. A step that is renamed is
-// another step: keep the old name here until no record has it.
-const (
-	stepReserve = "reserve-stock"
-	stepCharge  = "charge"
-	stepConfirm = "e-mail"
-)
 
 // newFunction returns what Lambda runs: the handler, guarded.
 func newFunction(p wiring.Parts) (function any, err error) {
@@ -34,9 +27,10 @@ func newFunction(p wiring.Parts) (function any, err error) {
 	if err != nil {
 		return nil, err
 	}
+	steps := newSteps(stock{sales})
 	guard, err := idempotent.New(p.Store, idempotent.Config{
 		Operation: operation,
-		Steps:     []string{stepReserve, stepCharge, stepConfirm},
+		Steps:     saga.Steps(steps.reserve, steps.charge, steps.confirm),
 	})
 	if err != nil {
 		return nil, err
@@ -45,7 +39,7 @@ func newFunction(p wiring.Parts) (function any, err error) {
 	if err != nil {
 		return nil, err
 	}
-	h := &handler{sales: sales, stock: stock{sales}, provider: provider, mail: mail}
+	h := &handler{sales: sales, stock: stock{sales}, provider: provider, mail: mail, steps: steps}
 	return httpevent.Guard(api, "httpapi", h.create)
 }
 

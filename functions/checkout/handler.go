@@ -14,6 +14,7 @@ import (
 	"github.com/ikkai-go/idempotency/functions/internal/ledger"
 	"github.com/ikkai-go/idempotency/functions/internal/simulated"
 	"github.com/ikkai-go/idempotency/idempotent"
+	"github.com/ikkai-go/idempotency/idempotent/saga"
 	"github.com/ikkai-go/idempotency/persistence/dynamostore/rows"
 )
 
@@ -23,6 +24,25 @@ type handler struct {
 	stock    stock
 	provider *simulated.Service
 	mail     *simulated.Service
+	steps    steps
+}
+
+// steps are the steps of a sale, under the names that records have them. A step that is
+// renamed is another step: keep the old name (saga.Retired) until no record has it.
+type steps struct {
+	reserve         *saga.Step[reservation]
+	charge, confirm *saga.Step[string]
+}
+
+func newSteps(s stock) steps {
+	return steps{
+		reserve: saga.NewStep(saga.Spec[reservation]{
+			Name:       "reserve-stock",
+			Compensate: func(ctx context.Context, _ saga.Call, r reservation) error { return s.release(ctx, r) },
+		}),
+		charge:  saga.NewStep(saga.Spec[string]{Name: "charge"}),
+		confirm: saga.NewStep(saga.Spec[string]{Name: "e-mail"}),
+	}
 }
 
 // create answers POST /checkouts. An error of its own leaves the request open:
@@ -32,7 +52,7 @@ func (h *handler) create(ctx context.Context, body []byte) (httpevent.Answer, er
 	invalid, isInvalid := errors.AsType[*orderError](err)
 	declined, isDeclined := errors.AsType[*idempotent.PermanentError](err)
 	switch {
-	case errors.Is(err, idempotent.ErrCompensation): // it wraps the reason for undoing, too
+	case errors.Is(err, saga.ErrCompensation): // it wraps the reason for undoing, too
 		return httpevent.Answer{}, err
 	case isInvalid:
 		return httpevent.Problem(http.StatusUnprocessableEntity, invalid.reason)
@@ -65,7 +85,7 @@ func (h *handler) take(ctx context.Context, body []byte) (sale, error) {
 	case found:
 		return made, nil
 	}
-	return idempotent.Saga(ctx, func(ctx context.Context) (sale, error) { return h.sell(ctx, id, o) })
+	return saga.Run(ctx, func(ctx context.Context) (sale, error) { return h.sell(ctx, id, o) })
 }
 
 // sell is the saga. The charge is its turning point: what comes before it can be
@@ -97,11 +117,9 @@ func (h *handler) reserve(ctx context.Context, o order) (r reservation, err erro
 		if try > 0 {
 			time.Sleep(rand.N(20 * time.Millisecond << try)) // so that not all try again at once
 		}
-		r, err = idempotent.StepAs(ctx, idempotent.StepSpec[reservation]{
-			Name:       stepReserve,
-			Input:      o.Items,
-			Compensate: h.stock.release,
-		}, func(ctx context.Context) (reservation, error) { return h.stock.reserve(ctx, o.Items) })
+		r, err = h.steps.reserve.RunFor(ctx, o.Items, func(ctx context.Context, _ saga.Call) (reservation, error) {
+			return h.stock.reserve(ctx, o.Items)
+		})
 		if !errors.Is(err, rows.ErrVersionConflict) {
 			break
 		}
@@ -120,8 +138,8 @@ func (e *DeclinedError) Error() string { return "the payment was declined: " + e
 // knows no keys the step would have to be AtMostOnce instead, for one write more and,
 // without a Reconcile that asks the provider, for an outcome that nobody knows.
 func (h *handler) charge(ctx context.Context, o order, amount int64) (id string, err error) {
-	return idempotent.Step(ctx, stepCharge, func(ctx context.Context) (string, error) {
-		id, err := h.provider.Do(ctx, idempotent.DownstreamKey(ctx), ledger.Row{
+	return h.steps.charge.Run(ctx, func(ctx context.Context, call saga.Call) (string, error) {
+		id, err := h.provider.Do(ctx, call.Token, ledger.Row{
 			"customer": ledger.Text(o.Customer),
 			"amount":   ledger.Number(amount),
 		})
@@ -137,8 +155,8 @@ func (h *handler) charge(ctx context.Context, o order, amount int64) (id string,
 
 // confirm sends the mail. Where it can't be delivered the goods are sold all the same.
 func (h *handler) confirm(ctx context.Context, id string, o order) error {
-	_, err := idempotent.Step(ctx, stepConfirm, func(ctx context.Context) (string, error) {
-		mail, err := h.mail.Do(ctx, idempotent.DownstreamKey(ctx), ledger.Row{
+	_, err := h.steps.confirm.Run(ctx, func(ctx context.Context, call saga.Call) (string, error) {
+		mail, err := h.mail.Do(ctx, call.Token, ledger.Row{
 			"to":      ledger.Text(o.Email),
 			"subject": ledger.Text("Your order " + id),
 		})

@@ -14,7 +14,7 @@ import (
 
 	"github.com/aws/aws-lambda-go/events"
 
-	"github.com/ikkai-go/idempotency/idempotent"
+	"github.com/ikkai-go/idempotency/idempotent/saga"
 	"github.com/ikkai-go/idempotency/internal/lambdatest"
 	"github.com/ikkai-go/idempotency/persistence/dynamostore/dynamotest"
 )
@@ -82,7 +82,7 @@ func TestAFailureOfAServiceIsResumedByTheRetry(t *testing.T) {
 			db := newDatabase(t)
 			e := newEnvironment(t, db, failure.provider, failure.mail)
 			_, err := e.Invoke(event(t, "httpapi-checkout"))
-			partial, ok := errors.AsType[*idempotent.PartialSuccessError](err)
+			partial, ok := errors.AsType[*saga.PartialSuccessError](err)
 			if !ok || !slices.Equal(slices.Sorted(slices.Values(partial.Done)), failure.done) {
 				t.Fatalf("the error is %v", err)
 			}
@@ -327,7 +327,7 @@ func TestGoodsThatCannotBeGivenBackYetAreByTheRetry(t *testing.T) {
 	db.Inject(dynamotest.Fault{Operation: "TransactWriteItems", Nth: 2, Do: dynamotest.Fail("AccessDeniedException", "no", 400)})
 	e := newEnvironment(t, db, "refuse", "")
 	_, err := e.Invoke(event(t, "httpapi-checkout"))
-	if stuck, ok := errors.AsType[*idempotent.CompensationError](err); !ok || !slices.Equal(stuck.Left, []string{"reserve-stock"}) {
+	if stuck, ok := errors.AsType[*saga.CompensationError](err); !ok || !slices.Equal(stuck.Left, []string{"reserve-stock"}) {
 		t.Fatalf("the error is %v", err)
 	}
 	wantBooks(t, db, books{cups: 8, pots: 1})

@@ -50,8 +50,8 @@ func renamesTheStep(t *testing.T, db *dynamotest.DB, event int) {
 		if !ok {
 			t.Fatalf("the record has no steps: %v", record)
 		}
-		steps.Value["reserve"] = steps.Value[stepReserve]
-		delete(steps.Value, stepReserve)
+		steps.Value["reserve"] = steps.Value["reserve-stock"]
+		delete(steps.Value, "reserve-stock")
 		if err := db.Seed(lambdatest.IdempotencyTable, record); err != nil {
 			t.Fatal(err)
 		}

@@ -21,6 +21,7 @@ import (
 	"github.com/ikkai-go/idempotency"
 	"github.com/ikkai-go/idempotency/idempotent"
 	"github.com/ikkai-go/idempotency/idempotent/batch"
+	"github.com/ikkai-go/idempotency/idempotent/saga"
 	"github.com/ikkai-go/idempotency/persistence"
 	"github.com/ikkai-go/idempotency/persistence/dynamostore"
 	"github.com/ikkai-go/idempotency/persistence/dynamostore/dynamotest"
@@ -639,19 +640,20 @@ func TestAReplayThatHadToWaitIsNoSlowItem(t *testing.T) {
 
 func TestAnItemGoesOnAfterItsFinishedSteps(t *testing.T) {
 	inVirtualTime(t, func(t *testing.T, store persistence.Store) {
-		guard := newKeylessGuard(t, store, idempotent.Config{Steps: []string{"transfer", "payslip"}})
+		transfer, payslip := saga.NewStep(saga.Spec[saga.None]{Name: "transfer"}), saga.NewStep(saga.Spec[saga.None]{Name: "payslip"})
+		guard := newKeylessGuard(t, store, idempotent.Config{Steps: saga.Steps(transfer, payslip)})
 		p := newPayroll(t, 3, 0)
 		ran := make(map[string]int)
 		p.batch.Concurrency = 1 // for the map
 		printerBroken := true
 		fn := func(ctx context.Context, e employee) error {
-			for _, step := range []string{"transfer", "payslip"} {
-				_, err := idempotent.Step(ctx, step, func(context.Context) (string, error) {
-					if step == "payslip" && e.Number == "e-1" && printerBroken {
-						return "", errTryAgain
+			for _, step := range []*saga.Step[saga.None]{transfer, payslip} {
+				err := step.Do(ctx, func(context.Context, saga.Call) error {
+					if step == payslip && e.Number == "e-1" && printerBroken {
+						return errTryAgain
 					}
-					ran[e.Number+" "+step]++
-					return "", nil
+					ran[e.Number+" "+step.Name()]++
+					return nil
 				})
 				if err != nil {
 					return err
@@ -660,7 +662,7 @@ func TestAnItemGoesOnAfterItsFinishedSteps(t *testing.T) {
 			return nil
 		}
 		report, err := batch.Each(t.Context(), guard, p.batch, p.staff, fn)
-		if !errors.Is(err, batch.ErrUnfinished) || !slices.Equal(report.Left, p.staff[1:2]) || !errors.Is(report.Errors[0], idempotent.ErrPartialSuccess) {
+		if !errors.Is(err, batch.ErrUnfinished) || !slices.Equal(report.Left, p.staff[1:2]) || !errors.Is(report.Errors[0], saga.ErrPartialSuccess) {
 			t.Errorf("%+v, %v", report, err)
 		}
 		late, err := batch.Each(within(t, 0), guard, p.batch, p.staff, fn)

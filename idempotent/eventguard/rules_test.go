@@ -16,6 +16,7 @@ import (
 	"github.com/ikkai-go/idempotency"
 	"github.com/ikkai-go/idempotency/idempotent"
 	"github.com/ikkai-go/idempotency/idempotent/eventguard"
+	"github.com/ikkai-go/idempotency/idempotent/saga"
 	"github.com/ikkai-go/idempotency/persistence"
 )
 
@@ -243,17 +244,17 @@ func TestWhatThereIsNothingToDoForIsAcknowledged(t *testing.T) {
 func TestOnlyWhatHasDoneNothingIsSkipped(t *testing.T) {
 	for name, test := range map[string]struct {
 		fn    func(context.Context) error
-		steps []string
+		steps []saga.Declaration
 	}{
 		"a step is done": {func(ctx context.Context) error {
-			_, err := idempotent.Step(ctx, "charge", func(context.Context) (string, error) { return "c1", nil })
+			_, err := charge.Run(ctx, func(context.Context, saga.Call) (string, error) { return "c1", nil })
 			return errors.Join(err, idempotent.ErrSkip)
-		}, []string{"charge"}},
+		}, []saga.Declaration{charge}},
 		"a failure for good": {func(context.Context) error { return idempotent.Permanent(idempotent.ErrSkip) }, nil},
 	} {
 		t.Run(name, func(t *testing.T) {
 			at(t, func(t *testing.T, d door) {
-				handle := d.open(t, newGuard(t, persistence.NewMemory(), idempotent.Config{Key: d.key, Steps: test.steps}), eventguard.Config{}, func(ctx context.Context, _ order) error {
+				handle := d.open(t, newGuard(t, persistence.NewMemory(), idempotent.Config{Key: d.key, Steps: saga.Steps(test.steps...)}), eventguard.Config{}, func(ctx context.Context, _ order) error {
 					return test.fn(ctx)
 				})
 				if failed, err := handle(t.Context(), letters(body("o1"))...); err != nil || !slices.Equal(failed, []int{0}) {

@@ -8,6 +8,7 @@ import (
 
 	"github.com/ikkai-go/idempotency/idempotent"
 	"github.com/ikkai-go/idempotency/idempotent/eventguard"
+	"github.com/ikkai-go/idempotency/idempotent/saga"
 	"github.com/ikkai-go/idempotency/persistence"
 	"github.com/ikkai-go/idempotency/persistence/dynamostore"
 	"github.com/ikkai-go/idempotency/persistence/dynamostore/dynamotest"
@@ -36,11 +37,12 @@ func TestShortFormOnlyLockDuplicateIsAcknowledged(t *testing.T) {
 }
 
 func TestAPermanentFailureOfAnUnprotectedSagaIsAcknowledged(t *testing.T) {
+	a := saga.NewStep(saga.Spec[string]{Name: "a"})
 	for _, step := range []bool{false, true} {
-		g := newGuard(t, persistence.NewMemory(), idempotent.Config{Key: byOrderID, Steps: []string{"a"}, OnMissingKey: idempotent.RunUnprotected})
+		g := newGuard(t, persistence.NewMemory(), idempotent.Config{Key: byOrderID, Steps: saga.Steps(a), OnMissingKey: idempotent.RunUnprotected})
 		h := consumer(t, g, eventguard.Config{OnPermanent: eventguard.AcknowledgePermanent}, func(ctx context.Context, _ order, _ events.SQSMessage) error {
 			if step {
-				if _, err := idempotent.Step(ctx, "a", func(context.Context) (string, error) { return "", nil }); err != nil {
+				if _, err := a.Run(ctx, func(context.Context, saga.Call) (string, error) { return "", nil }); err != nil {
 					t.Error(err)
 				}
 			}

@@ -15,6 +15,7 @@ import (
 
 	"github.com/ikkai-go/idempotency/idempotent"
 	"github.com/ikkai-go/idempotency/idempotent/eventguard"
+	"github.com/ikkai-go/idempotency/idempotent/saga"
 	"github.com/ikkai-go/idempotency/persistence"
 )
 
@@ -66,12 +67,15 @@ func died(ctx context.Context, g *idempotent.Guard, o1 idempotent.Identity) erro
 	return nil
 }
 
+// charge is the step of these tests.
+var charge = saga.NewStep(saga.Spec[string]{Name: "charge"})
+
 // The one rule: what is acknowledged, by what is known of it, at every source.
 func TestWhatCountsAsDone(t *testing.T) {
 	declined := errors.New("declined")
 	acknowledging := eventguard.Config{OnPermanent: eventguard.AcknowledgePermanent}
 	step := func(ctx context.Context) error {
-		_, err := idempotent.Step(ctx, "charge", func(context.Context) (string, error) { return "c1", nil })
+		_, err := charge.Run(ctx, func(context.Context, saga.Call) (string, error) { return "c1", nil })
 		return err
 	}
 	fails := func(err error) func(context.Context) error { return func(context.Context) error { return err } }
@@ -92,9 +96,9 @@ func TestWhatCountsAsDone(t *testing.T) {
 		"done, result not stored": {first: result("done"), guard: idempotent.Config{Results: idempotent.OnlyLock}, done: true},
 
 		"nothing to do":                     {fn: fails(idempotent.ErrSkip), done: true, runs: 1},
-		"nothing to do, a step is done":     {fn: func(ctx context.Context) error { return errors.Join(step(ctx), idempotent.ErrSkip) }, guard: idempotent.Config{Steps: []string{"charge"}}, code: idempotent.CodePartialSuccess, runs: 1},
+		"nothing to do, a step is done":     {fn: func(ctx context.Context) error { return errors.Join(step(ctx), idempotent.ErrSkip) }, guard: idempotent.Config{Steps: saga.Steps(charge)}, code: idempotent.CodePartialSuccess, runs: 1},
 		"an error":                          {fn: fails(errTryAgain), code: idempotent.CodeFunctionFailed, runs: 1},
-		"an error after a step":             {fn: func(ctx context.Context) error { return errors.Join(step(ctx), errTryAgain) }, guard: idempotent.Config{Steps: []string{"charge"}}, code: idempotent.CodePartialSuccess, runs: 1},
+		"an error after a step":             {fn: func(ctx context.Context) error { return errors.Join(step(ctx), errTryAgain) }, guard: idempotent.Config{Steps: saga.Steps(charge)}, code: idempotent.CodePartialSuccess, runs: 1},
 		"a nested call's result not stored": {fn: fails(&idempotent.ResultNotStoredError{Key: "another"}), code: idempotent.CodeFunctionFailed, runs: 1},
 		"a nested call in progress":         {fn: fails(&idempotent.InProgressError{Key: "another"}), code: idempotent.CodeFunctionFailed, runs: 1},
 

@@ -114,7 +114,7 @@
 // repetition brings it to its end, and it is a 503.
 //
 // A handler's own 5xx goes out as it is. Where steps are done that a retry goes on behind
-// (idempotent.Step), it gets a Retry-After, unless it has one.
+// (package saga), it gets a Retry-After, unless it has one.
 //
 // # net/http
 //

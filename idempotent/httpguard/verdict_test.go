@@ -19,6 +19,7 @@ import (
 	"github.com/ikkai-go/idempotency/idempotent"
 	"github.com/ikkai-go/idempotency/idempotent/client"
 	"github.com/ikkai-go/idempotency/idempotent/httpguard"
+	"github.com/ikkai-go/idempotency/idempotent/saga"
 	"github.com/ikkai-go/idempotency/persistence"
 	"github.com/ikkai-go/idempotency/persistence/dynamostore"
 	"github.com/ikkai-go/idempotency/persistence/dynamostore/dynamotest"
@@ -51,14 +52,17 @@ func documentOf(t *testing.T, a answer) document {
 	return d
 }
 
+// charge is the step of these tests.
+var charge = saga.NewStep(saga.Spec[string]{Name: "charge"})
+
 // What has been done in steps is finished by a repetition: the answer says so, and when.
 func TestWhatARetryResumesSaysSo(t *testing.T) {
 	throughEveryShape(t, func(t *testing.T, s shape) {
 		synctest.Test(t, func(t *testing.T) {
 			store := &memory{Memory: persistence.NewMemory(), failing: &persistence.Fault{Op: "complete", Retryable: true, Err: errors.New("lost")}}
 			charges := 0
-			handle := s.serve(s.newAPI(t, store, idempotent.Config{Steps: []string{"charge"}}, httpguard.Config{}), func(ctx context.Context, run int) (answer, error) {
-				_, err := idempotent.Step(ctx, "charge", func(context.Context) (string, error) {
+			handle := s.serve(s.newAPI(t, store, idempotent.Config{Steps: saga.Steps(charge)}, httpguard.Config{}), func(ctx context.Context, run int) (answer, error) {
+				_, err := charge.Run(ctx, func(context.Context, saga.Call) (string, error) {
 					charges++
 					return "ch_1", nil
 				})
@@ -98,7 +102,7 @@ func TestAHandlersFailureBehindStepsIsWorthComingBack(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			throughEveryShape(t, func(t *testing.T, s shape) {
-				handle := s.serve(s.newAPI(t, persistence.NewMemory(), idempotent.Config{Steps: []string{"charge"}}, httpguard.Config{}), func(ctx context.Context, run int) (answer, error) {
+				handle := s.serve(s.newAPI(t, persistence.NewMemory(), idempotent.Config{Steps: saga.Steps(charge)}, httpguard.Config{}), func(ctx context.Context, run int) (answer, error) {
 					a := answer{status: test.status, header: make(http.Header)}
 					if run > 1 {
 						a.status = http.StatusCreated
@@ -108,7 +112,7 @@ func TestAHandlersFailureBehindStepsIsWorthComingBack(t *testing.T) {
 					if !test.steps {
 						return a, nil
 					}
-					_, err := idempotent.Step(ctx, "charge", func(context.Context) (string, error) { return "ch_1", nil })
+					_, err := charge.Run(ctx, func(context.Context, saga.Call) (string, error) { return "ch_1", nil })
 					return a, err
 				})
 				if a := handle.send(t.Context(), key("a", "{}")); a.status != test.status || a.header.Get("Retry-After") != test.want || a.header.Get("Idempotency-Key-Expires") != "" {
@@ -203,8 +207,8 @@ func TestASaleThatDoesNotCommitIsNotCalledUndone(t *testing.T) {
 					db, store := newDynamo(t)
 					db.MustCreateTable("sales", "id")
 					charges := 0
-					handle := s.serve(s.newAPI(t, store, idempotent.Config{Steps: []string{"charge"}}, httpguard.Config{}), func(ctx context.Context, run int) (answer, error) {
-						_, err := idempotent.Step(ctx, "charge", func(context.Context) (string, error) {
+					handle := s.serve(s.newAPI(t, store, idempotent.Config{Steps: saga.Steps(charge)}, httpguard.Config{}), func(ctx context.Context, run int) (answer, error) {
+						_, err := charge.Run(ctx, func(context.Context, saga.Call) (string, error) {
 							charges++
 							return "ch_1", nil
 						})

@@ -8,11 +8,13 @@ import (
 	"testing"
 
 	"github.com/ikkai-go/idempotency/idempotent"
+	"github.com/ikkai-go/idempotency/idempotent/saga"
 )
 
 // Functions that are wrong on purpose, each in one way, and what is to be found.
 func TestEachFlawIsCaughtAndNamed(t *testing.T) {
-	steps := idempotent.Config{Steps: []string{"charge", "note"}}
+	charge := saga.NewStep(saga.Spec[receipt]{Name: "charge"})
+	steps := idempotent.Config{Steps: saga.Steps(charge)}
 	for name, flaw := range map[string]struct {
 		function Function
 		family   string // that catches it first
@@ -81,7 +83,7 @@ func TestEachFlawIsCaughtAndNamed(t *testing.T) {
 		},
 		"a step without its token": {
 			selling(steps, guarding(func(ctx context.Context, s *shop, o order) (receipt, error) {
-				return idempotent.Step(ctx, "charge", func(ctx context.Context) (receipt, error) { return s.charge(ctx, "", o) })
+				return charge.Run(ctx, func(ctx context.Context, _ saga.Call) (receipt, error) { return s.charge(ctx, "", o) })
 			})), "crash", noExcess, `in the step "charge" was given no key`,
 		},
 		"a provider that ignores keys": {

@@ -37,13 +37,13 @@ func (d *director) excessHint() string {
 			return e.Service + " was called without a record: before the guard, or because it fails open; move the call into the guarded function"
 		case !again:
 		case e.Key == "" && e.step != "":
-			return where + " was given no key: hand it the Token of idempotent.StepFrom"
+			return where + " was given no key: hand it the Token of its saga.Call"
 		case e.Key == "":
 			return where + " was given no key: hand it idempotent.DownstreamKey"
 		case e.Key == f.Key:
 			return e.Service + " ignores the key that it is given: make the call a step that is AtMostOnce with a Reconcile that asks, or accept it in Function.Repeatable"
 		case e.What == f.What:
-			return where + " was given another key in each try: hand it idempotent.DownstreamKey, or in a step the Token of idempotent.StepFrom"
+			return where + " was given another key in each try: hand it idempotent.DownstreamKey, or in a step the Token of its saga.Call"
 		}
 	}
 	return "what is written must be found again by a second try: name it after idempotent.DownstreamKey and write it on the condition that it is not there, or enlist it (dynamostore.Enlist)"

@@ -5,7 +5,7 @@ import (
 	"errors"
 	"fmt"
 
-	"github.com/ikkai-go/idempotency/idempotent"
+	"github.com/ikkai-go/idempotency/idempotent/saga"
 )
 
 var (
@@ -81,7 +81,7 @@ func (s *Service) do(ctx context.Context, key, what string) (string, error) {
 		return done.ID, nil
 	}
 	effect := Effect{Service: s.name, Key: key, What: what, ID: fmt.Sprintf("%s-%d", s.name, len(w.effects)+1)}
-	if step, ok := idempotent.StepFrom(ctx); ok {
+	if step, ok := saga.CallFrom(ctx); ok {
 		effect.step = step.Name
 	}
 	if effect.invocation, _ = ctx.Value(invocationKey{}).(*Invocation); effect.invocation != nil {

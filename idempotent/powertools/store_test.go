@@ -12,6 +12,7 @@ import (
 
 	"github.com/ikkai-go/idempotency/idempotent"
 	"github.com/ikkai-go/idempotency/idempotent/powertools"
+	"github.com/ikkai-go/idempotency/idempotent/saga"
 	"github.com/ikkai-go/idempotency/persistence"
 	"github.com/ikkai-go/idempotency/persistence/cached"
 	"github.com/ikkai-go/idempotency/persistence/dynamostore"
@@ -33,7 +34,7 @@ func newPythonTable(t *testing.T) (*powertools.Peer, table) {
 
 func TestStepsAreRefusedAtConstruction(t *testing.T) {
 	peer, table := newPythonTable(t)
-	_, err := idempotent.New(table.store, peer.Config(idempotent.Config{Operation: "orders", Steps: []string{"charge"}}))
+	_, err := idempotent.New(table.store, peer.Config(idempotent.Config{Operation: "orders", Steps: saga.Steps(saga.Retired("charge"))}))
 	if fault, ok := errors.AsType[*idempotent.ConfigError](err); !ok || fault.Field != "Steps" {
 		t.Errorf("%v, want a fault of Steps", err)
 	}

@@ -9,6 +9,7 @@ import (
 
 	"github.com/ikkai-go/idempotency"
 	"github.com/ikkai-go/idempotency/idempotent"
+	"github.com/ikkai-go/idempotency/idempotent/saga"
 	"github.com/ikkai-go/idempotency/internal/entrysuite"
 	"github.com/ikkai-go/idempotency/persistence"
 )
@@ -114,7 +115,7 @@ func tellsTheInnermost(t testing.TB, store persistence.Store, c idempotent.Confi
 	guard := newGuard(t, store, c)
 	return func(ctx context.Context, r entrysuite.Request) entrysuite.Answer {
 		result, err := idempotent.DoAs(ctx, guard, guard.Identify(payload(r)), func(ctx context.Context) (string, error) { return fn(ctx, r) })
-		if partial, ok := err.(*idempotent.PartialSuccessError); ok { //nolint:errorlint // wrong on purpose
+		if partial, ok := err.(*saga.PartialSuccessError); ok { //nolint:errorlint // wrong on purpose
 			err = partial.Err
 		}
 		return told(result, err)

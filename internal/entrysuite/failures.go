@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/ikkai-go/idempotency/idempotent"
+	"github.com/ikkai-go/idempotency/idempotent/saga"
 )
 
 func storeDown(l *lab) {
@@ -55,9 +56,15 @@ func nested(l *lab) {
 	}
 }
 
+// Steps of these rules.
+var (
+	reserving = saga.NewStep(saga.Spec[string]{Name: "reserve"})
+	renamed   = saga.NewStep(saga.Spec[string]{Name: "renamed"})
+)
+
 // halfway is a function of two steps whose second fails.
 func halfway(ctx context.Context, _ Request) (string, error) {
-	_, err := idempotent.Step(ctx, "reserve", func(context.Context) (string, error) { return "box", nil })
+	_, err := reserving.Run(ctx, func(context.Context, saga.Call) (string, error) { return "box", nil })
 	if err != nil {
 		return "", err
 	}
@@ -65,7 +72,7 @@ func halfway(ctx context.Context, _ Request) (string, error) {
 }
 
 func partial(l *lab) {
-	c := idempotent.Config{Steps: []string{"reserve"}}
+	c := idempotent.Config{Steps: saga.Steps(reserving)}
 	a := l.send(l.open(c, halfway), order)
 	l.wantFailed(a, "a failure after a step")
 	if !l.entry.Own {
@@ -80,9 +87,9 @@ func partial(l *lab) {
 var stuckLine = regexp.MustCompile(`level=ERROR .*event=stuck .*step=reserve .*code=stuck`)
 
 func stuck(l *lab) {
-	l.send(l.open(idempotent.Config{Steps: []string{"reserve"}}, halfway), order)
+	l.send(l.open(idempotent.Config{Steps: saga.Steps(reserving)}, halfway), order)
 	var log bytes.Buffer
-	c := idempotent.Config{Steps: []string{"renamed"}, Logger: slog.New(slog.NewTextHandler(&log, nil))}
+	c := idempotent.Config{Steps: saga.Steps(renamed), Logger: slog.New(slog.NewTextHandler(&log, nil))}
 	for range 2 {
 		a := l.send(l.open(c, receipt), order)
 		l.wantTold(a, idempotent.CodeStuck, idempotent.DoneMaybe, false, "a renamed step")
@@ -110,11 +117,11 @@ func panicked(l *lab) {
 }
 
 func logger(l *lab) {
-	l.send(l.open(idempotent.Config{Steps: []string{"reserve"}}, halfway), order)
+	l.send(l.open(idempotent.Config{Steps: saga.Steps(reserving)}, halfway), order)
 	before := slog.Default()
 	defer slog.SetDefault(before)
 	var log bytes.Buffer
-	c := idempotent.Config{Steps: []string{"renamed"}, Logger: defaultLogger}
+	c := idempotent.Config{Steps: saga.Steps(renamed), Logger: defaultLogger}
 	d := l.open(c, receipt)
 	slog.SetDefault(slog.New(slog.NewTextHandler(&log, nil)))
 	l.send(d, order)

@@ -103,7 +103,7 @@
 //     off stops to take writes after so many seconds. That bounds the loss; it does not
 //     exclude it. Nor does WAIT, which the store does not send: the replica that has
 //     the write need not be the one that is promoted.
-//   - A downstream idempotency key (Call.Key, StepCall.Token of the package idempotent),
+//   - A downstream idempotency key (Call.Key of the package idempotent, Call.Token of its package saga),
 //     which protects the effect itself, whatever the store has lost.
 //   - DynamoDB: the package dynamostore.
 //

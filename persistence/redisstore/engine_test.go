@@ -7,31 +7,27 @@ import (
 	"testing"
 
 	"github.com/ikkai-go/idempotency/idempotent"
+	"github.com/ikkai-go/idempotency/idempotent/saga"
 )
 
 // orders is an operation of two steps, the first of which can be undone.
 type orders struct {
-	guard *idempotent.Guard
-	fails error // of the second step
-	did   []string
+	guard           *idempotent.Guard
+	reserve, charge *saga.Step[string]
+	fails           error // of the second step
+	did             []string
 }
 
 func (o *orders) place(ctx context.Context) (string, error) {
 	return idempotent.Do(ctx, o.guard, "order-1", func(ctx context.Context) (string, error) {
-		box, err := idempotent.StepAs(ctx, idempotent.StepSpec[string]{
-			Name: "reserve",
-			Compensate: func(_ context.Context, box string) error {
-				o.did = append(o.did, "free "+box)
-				return nil
-			},
-		}, func(context.Context) (string, error) {
+		box, err := o.reserve.Run(ctx, func(context.Context, saga.Call) (string, error) {
 			o.did = append(o.did, "reserve")
 			return "box 7", nil
 		})
 		if err != nil {
 			return "", err
 		}
-		paid, err := idempotent.Step(ctx, "charge", func(context.Context) (string, error) {
+		paid, err := o.charge.Run(ctx, func(context.Context, saga.Call) (string, error) {
 			o.did = append(o.did, "charge")
 			return "12.50", o.fails
 		})
@@ -41,11 +37,21 @@ func (o *orders) place(ctx context.Context) (string, error) {
 
 func newOrders(t *testing.T) *orders {
 	t.Helper()
-	guard, err := idempotent.New(newLab(t).Store, idempotent.Config{Operation: "order", Steps: []string{"reserve", "charge"}})
+	o := new(orders)
+	o.reserve = saga.NewStep(saga.Spec[string]{
+		Name: "reserve",
+		Compensate: func(_ context.Context, _ saga.Call, box string) error {
+			o.did = append(o.did, "free "+box)
+			return nil
+		},
+	})
+	o.charge = saga.NewStep(saga.Spec[string]{Name: "charge"})
+	var err error
+	o.guard, err = idempotent.New(newLab(t).Store, idempotent.Config{Operation: "order", Steps: saga.Steps(o.reserve, o.charge)})
 	if err != nil {
 		t.Fatal(err)
 	}
-	return &orders{guard: guard}
+	return o
 }
 
 func TestAnOrderResumesAtTheStepThatFailed(t *testing.T) {

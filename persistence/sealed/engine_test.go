@@ -9,6 +9,7 @@ import (
 
 	"github.com/ikkai-go/idempotency"
 	"github.com/ikkai-go/idempotency/idempotent"
+	"github.com/ikkai-go/idempotency/idempotent/saga"
 	"github.com/ikkai-go/idempotency/persistence"
 	"github.com/ikkai-go/idempotency/persistence/overflow"
 	"github.com/ikkai-go/idempotency/persistence/sealed"
@@ -24,12 +25,13 @@ type payment struct {
 
 func guarded(t *testing.T, store persistence.Store, config idempotent.Config) *payment {
 	t.Helper()
-	config.Operation, config.Key, config.Steps = "payment", idempotency.WholePayload(), []string{"reserve"}
+	reserve := saga.NewStep(saga.Spec[string]{Name: "reserve"})
+	config.Operation, config.Key, config.Steps = "payment", idempotency.WholePayload(), saga.Steps(reserve)
 	guard, err := idempotent.New(store, config)
 	ok(t, err)
 	p := new(payment)
 	p.call = idempotent.Func(guard, func(ctx context.Context, _ string) (string, error) {
-		box, err := idempotent.Step(ctx, "reserve", func(context.Context) (string, error) {
+		box, err := reserve.Run(ctx, func(context.Context, saga.Call) (string, error) {
 			p.reserved++
 			return "box 7", nil
 		})

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/ikkai-go/idempotency/idempotent"
+	"github.com/ikkai-go/idempotency/idempotent/saga"
 	"github.com/ikkai-go/idempotency/persistence"
 	"github.com/ikkai-go/idempotency/persistence/dynamostore"
 )
@@ -112,7 +113,8 @@ func (s System) Spoiled(how string, spoil func(Table, persistence.Store) persist
 func guarded(p *Process, store persistence.Store, config idempotent.Config) (Protocol, error) {
 	config.Operation = "explored"
 	config.TTL = ttl
-	config.Steps = p.world.system.Saga.names()
+	p.steps = p.world.system.Saga.steps(p)
+	config.Steps = saga.Steps(p.steps.declared()...)
 	config.Logger = slog.New(slog.DiscardHandler)
 	if spoil := p.world.system.Spoil; spoil != nil {
 		store = spoil(p.world.table, store)

@@ -73,6 +73,7 @@ type Process struct {
 	world *world
 	index int
 	name  string
+	steps steps // of its saga, as it has declared them
 
 	// threads are what goes on in it at the same time: the call, the renewals of its
 	// lease, and steps beside others. Some of them may not have begun.

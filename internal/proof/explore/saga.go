@@ -13,6 +13,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
 	"github.com/ikkai-go/idempotency/idempotent"
+	"github.com/ikkai-go/idempotency/idempotent/saga"
 	"github.com/ikkai-go/idempotency/persistence/dynamostore"
 )
 
@@ -38,11 +39,11 @@ type Stage struct {
 
 // Chain is a saga of n like steps.
 func Chain(n int, stage Stage) Saga {
-	saga := make(Saga, n)
-	for i := range saga {
-		saga[i] = stage
+	chain := make(Saga, n)
+	for i := range chain {
+		chain[i] = stage
 	}
-	return saga
+	return chain
 }
 
 // enlists tells whether a step of the saga does. The guarded function then does, too.
@@ -155,7 +156,7 @@ func (s Saga) runBeside(ctx context.Context, p *Process, from int, outputs []str
 // runStep runs a step, and keeps its output.
 func (s Saga) runStep(ctx context.Context, p *Process, i int, output *string) error {
 	name := s.names()[i]
-	got, err := idempotent.StepAs(ctx, s[i].spec(p, name), func(ctx context.Context) (string, error) {
+	got, err := p.steps[i].Run(ctx, func(ctx context.Context, _ saga.Call) (string, error) {
 		return s[i].perform(ctx, p, name)
 	})
 	if err != nil && s[i].AtMostOnce {
@@ -178,14 +179,34 @@ func (p *Process) giveUp(ctx context.Context, step string, err error) error {
 	return err
 }
 
+// steps are the steps of a saga, as a process has declared them.
+type steps []*saga.Step[string]
+
+// steps returns the steps as a process declares them.
+func (s Saga) steps(p *Process) steps {
+	var all steps
+	for i, name := range s.names() {
+		all = append(all, saga.NewStep(s[i].spec(p, name)))
+	}
+	return all
+}
+
+// declared are the steps as the engine takes them.
+func (s steps) declared() (all []saga.Declaration) {
+	for _, step := range s {
+		all = append(all, step)
+	}
+	return all
+}
+
 // spec is the step as the engine takes it.
-func (s Stage) spec(p *Process, name string) idempotent.StepSpec[string] {
-	spec := idempotent.StepSpec[string]{Name: name, AtMostOnce: s.AtMostOnce}
+func (s Stage) spec(p *Process, name string) saga.Spec[string] {
+	spec := saga.Spec[string]{Name: name, AtMostOnce: s.AtMostOnce}
 	if s.Compensable {
-		spec.Compensate = func(ctx context.Context, output string) error { return s.undo(ctx, p, name, output) }
+		spec.Compensate = func(ctx context.Context, _ saga.Call, output string) error { return s.undo(ctx, p, name, output) }
 	}
 	if s.AtMostOnce {
-		spec.Reconcile = func(ctx context.Context) (string, bool, error) { return s.reconcile(ctx, p, name) }
+		spec.Reconcile = func(ctx context.Context, _ saga.Call) (string, bool, error) { return s.reconcile(ctx, p, name) }
 	}
 	return spec
 }

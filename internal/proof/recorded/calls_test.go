@@ -23,6 +23,7 @@ import (
 	"github.com/ikkai-go/idempotency/idempotent/eventguard"
 	"github.com/ikkai-go/idempotency/idempotent/httpguard"
 	"github.com/ikkai-go/idempotency/idempotent/powertools"
+	"github.com/ikkai-go/idempotency/idempotent/saga"
 	"github.com/ikkai-go/idempotency/persistence"
 	"github.com/ikkai-go/idempotency/persistence/dynamostore"
 	"github.com/ikkai-go/idempotency/persistence/dynamostore/dynamotest"
@@ -102,7 +103,7 @@ var calls = []call{
 			if err != nil {
 				return "", err
 			}
-			charge, err := idempotent.Step(ctx, "charge", func(context.Context) (string, error) {
+			charge, err := plainStep["charge"].Run(ctx, func(context.Context, saga.Call) (string, error) {
 				w.run("charge")
 				w.die()
 				return "ch-1", nil
@@ -111,28 +112,29 @@ var calls = []call{
 		})
 	}},
 	{name: "step with an input and without its output", make: func(w *world) string {
+		charge := saga.NewStep(saga.Spec[string]{
+			Name: "charge", AtMostOnce: true,
+			Reconcile: func(context.Context, saga.Call) (string, bool, error) {
+				w.run("look")
+				return strings.Repeat("y", 500_000), true, nil
+			},
+		})
 		return w.steps(w.store(), func(ctx context.Context) (string, error) {
-			report, err := idempotent.StepAs(ctx, idempotent.StepSpec[string]{
-				Name: "charge", Input: map[string]int{"amount": w.amount}, AtMostOnce: true,
-				Reconcile: func(context.Context) (string, bool, error) {
-					w.run("look")
-					return strings.Repeat("y", 500_000), true, nil
-				},
-			}, func(context.Context) (string, error) {
+			report, err := charge.RunFor(ctx, map[string]int{"amount": w.amount}, func(context.Context, saga.Call) (string, error) {
 				w.run("charge")
 				return strings.Repeat("x", 500_000), nil
 			})
 			return fmt.Sprint(len(report)), errors.Join(err, w.down())
-		})
+		}, charge)
 	}},
 	{name: "at most once, started", make: func(w *world) string {
-		return w.payout(func(context.Context) (string, bool, error) {
+		return w.payout(func(context.Context, saga.Call) (string, bool, error) {
 			w.run("look")
 			return "tr-1", true, nil
 		})
 	}},
 	{name: "at most once, started in vain", make: func(w *world) string {
-		return w.payout(func(context.Context) (string, bool, error) {
+		return w.payout(func(context.Context, saga.Call) (string, bool, error) {
 			w.run("look")
 			return "", false, nil
 		})
@@ -159,13 +161,15 @@ var calls = []call{
 	}},
 	// The lease is renewed on the way, at a moment of chance.
 	{name: "going backward from writes that may come late", opaque: []string{"lease_until"}, make: func(w *world) string {
+		undo := func(_ context.Context, _ saga.Call, out string) error {
+			w.run("undo " + out)
+			w.die()
+			return nil
+		}
+		flight := saga.NewStep(saga.Spec[string]{Name: "flight", Compensate: undo})
+		hotel := saga.NewStep(saga.Spec[string]{Name: "hotel", Compensate: undo})
 		return w.steps(w.store(), func(ctx context.Context) (string, error) {
-			undo := func(_ context.Context, out string) error {
-				w.run("undo " + out)
-				w.die()
-				return nil
-			}
-			_, err := idempotent.StepAs(ctx, idempotent.StepSpec[string]{Name: "flight", Compensate: undo}, func(context.Context) (string, error) {
+			_, err := flight.Run(ctx, func(context.Context, saga.Call) (string, error) {
 				w.run("flight")
 				return "flight-1", nil
 			})
@@ -175,7 +179,7 @@ var calls = []call{
 			if w.recording {
 				w.db.Inject(dynamotest.Fault{Operation: "TransactWriteItems", Times: dynamotest.Always, Do: dynamotest.LoseRequest()})
 			}
-			_, _ = idempotent.StepAs(ctx, idempotent.StepSpec[string]{Name: "hotel", Compensate: undo}, func(ctx context.Context) (string, error) {
+			_, _ = hotel.Run(ctx, func(ctx context.Context, _ saga.Call) (string, error) {
 				w.run("hotel")
 				return "hotel-1", w.enlist(ctx)
 			})
@@ -184,11 +188,11 @@ var calls = []call{
 				w.must(w.db.Seed("accounts", item{"id": &types.AttributeValueMemberS{Value: "alice"}, "closed": &types.AttributeValueMemberBOOL{Value: true}}))
 			}
 			return "", errDeclined
-		})
+		}, flight, hotel)
 	}},
 	{name: "writes enlisted in a step", make: func(w *world) string {
 		return w.steps(w.store(), func(ctx context.Context) (string, error) {
-			out, err := idempotent.Step(ctx, "reserve", func(ctx context.Context) (string, error) {
+			out, err := plainStep["reserve"].Run(ctx, func(ctx context.Context, _ saga.Call) (string, error) {
 				w.run("reserve")
 				return "box-7", w.enlist(ctx)
 			})
@@ -347,14 +351,33 @@ func (w *world) handle(store persistence.Store, config idempotent.Config, do fun
 }
 
 // steps makes a call that has the steps of all stories here.
-func (w *world) steps(store persistence.Store, fn func(context.Context) (string, error)) string {
-	guard := w.keyless(store, idempotent.Config{Steps: []string{"reserve", "charge", "flight", "hotel", "car"}})
+func (w *world) steps(store persistence.Store, fn func(context.Context) (string, error), own ...*saga.Step[string]) string {
+	var declared []saga.Declaration
+	for _, name := range []string{"reserve", "charge", "flight", "hotel", "car"} {
+		step := plainStep[name]
+		for _, s := range own {
+			if s.Name() == name {
+				step = s
+			}
+		}
+		declared = append(declared, step)
+	}
+	guard := w.keyless(store, idempotent.Config{Steps: saga.Steps(declared...)})
 	return told(idempotent.Do(w.context(), guard, "o-1", fn))
+}
+
+// plainStep are the steps of which nothing but the name is declared.
+var plainStep = map[string]*saga.Step[string]{
+	"reserve": saga.NewStep(saga.Spec[string]{Name: "reserve"}),
+	"charge":  saga.NewStep(saga.Spec[string]{Name: "charge"}),
+	"flight":  saga.NewStep(saga.Spec[string]{Name: "flight"}),
+	"hotel":   saga.NewStep(saga.Spec[string]{Name: "hotel"}),
+	"car":     saga.NewStep(saga.Spec[string]{Name: "car"}),
 }
 
 // step is a plain one.
 func (w *world) step(ctx context.Context, name string) (string, error) {
-	return idempotent.Step(ctx, name, func(context.Context) (string, error) {
+	return plainStep[name].Run(ctx, func(context.Context, saga.Call) (string, error) {
 		w.run(name)
 		return name + "-1", nil
 	})
@@ -369,24 +392,26 @@ func (w *world) checkout(store persistence.Store) string {
 }
 
 // payout dies within a step that must run at most once.
-func (w *world) payout(reconcile func(context.Context) (string, bool, error)) string {
+func (w *world) payout(reconcile func(context.Context, saga.Call) (string, bool, error)) string {
+	charge := saga.NewStep(saga.Spec[string]{Name: "charge", AtMostOnce: true, Reconcile: reconcile})
 	return w.steps(w.store(), func(ctx context.Context) (string, error) {
-		return idempotent.StepAs(ctx, idempotent.StepSpec[string]{Name: "charge", AtMostOnce: true, Reconcile: reconcile}, func(context.Context) (string, error) {
+		return charge.Run(ctx, func(context.Context, saga.Call) (string, error) {
 			w.run("charge")
 			w.die()
 			return "tr-2", nil
 		})
-	})
+	}, charge)
 }
 
 // declined fails at a step that must run at most once, and is known not to have happened.
 // Where it does so again, it dies in it.
 func (w *world) declined() string {
+	once := saga.NewStep(saga.Spec[string]{Name: "charge", AtMostOnce: true})
 	return w.steps(w.store(), func(ctx context.Context) (string, error) {
 		if _, err := w.step(ctx, "reserve"); err != nil {
 			return "", err
 		}
-		charge, err := idempotent.StepAs(ctx, idempotent.StepSpec[string]{Name: "charge", AtMostOnce: true}, func(context.Context) (string, error) {
+		charge, err := once.Run(ctx, func(context.Context, saga.Call) (string, error) {
 			w.run("charge")
 			if w.recording && !w.again {
 				return "", errDeclined
@@ -400,7 +425,7 @@ func (w *world) declined() string {
 			return "", errDown // but the order may be paid in another way
 		}
 		return charge, err
-	})
+	}, once)
 }
 
 // trip is one that fails for good at its last step.
@@ -411,33 +436,37 @@ type trip struct {
 }
 
 func (w *world) trip(store persistence.Store, tr trip) string {
+	var legs []*saga.Step[string]
+	for _, name := range []string{"flight", "hotel", "car"} {
+		legs = append(legs, saga.NewStep(saga.Spec[string]{
+			Name: name, AtMostOnce: tr.atMostOnce && name == "car",
+			Compensate: func(_ context.Context, _ saga.Call, out string) error {
+				w.run("undo " + out)
+				if tr.diesIn == "undo "+name {
+					w.die()
+				}
+				if name == "hotel" && w.recording {
+					return tr.fails
+				}
+				return nil
+			},
+		}))
+	}
 	return w.steps(store, func(ctx context.Context) (string, error) {
-		for _, name := range []string{"flight", "hotel", "car"} {
-			_, err := idempotent.StepAs(ctx, idempotent.StepSpec[string]{
-				Name: name, AtMostOnce: tr.atMostOnce && name == "car",
-				Compensate: func(_ context.Context, out string) error {
-					w.run("undo " + out)
-					if tr.diesIn == "undo "+name {
-						w.die()
-					}
-					if name == "hotel" && w.recording {
-						return tr.fails
-					}
-					return nil
-				},
-			}, func(context.Context) (string, error) {
-				w.run(name)
-				if name == "car" {
+		for _, leg := range legs {
+			_, err := leg.Run(ctx, func(context.Context, saga.Call) (string, error) {
+				w.run(leg.Name())
+				if leg.Name() == "car" {
 					return "", errDeclined
 				}
-				return name + "-1", nil
+				return leg.Name() + "-1", nil
 			})
 			if err != nil {
 				return "", err
 			}
 		}
 		return "booked", nil
-	})
+	}, legs...)
 }
 
 // enlist has a write that commits with the record.

@@ -12,6 +12,7 @@ import (
 	"github.com/aws/aws-lambda-go/lambdacontext"
 
 	"github.com/ikkai-go/idempotency/idempotent"
+	"github.com/ikkai-go/idempotency/idempotent/saga"
 	"github.com/ikkai-go/idempotency/persistence"
 )
 
@@ -171,7 +172,7 @@ func (i *invocation) check(a answer) {
 	}
 	i.checkClaim(a)
 	permanent, failed := errors.AsType[*idempotent.PermanentError](a.err)
-	failed = failed && !errors.Is(a.err, idempotent.ErrCompensation) // that one is not over
+	failed = failed && !errors.Is(a.err, saga.ErrCompensation) // that one is not over
 	switch {
 	case errors.Is(a.err, idempotent.ErrInProgress) && i.met == i.owner:
 		w.broken(Open, "%s is turned away by its own record", i.name)

@@ -9,7 +9,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
-	"github.com/ikkai-go/idempotency/idempotent"
+	"github.com/ikkai-go/idempotency/idempotent/saga"
 	"github.com/ikkai-go/idempotency/persistence/dynamostore"
 	"github.com/ikkai-go/idempotency/persistence/dynamostore/rows"
 )
@@ -64,7 +64,7 @@ func (s *scenario) transfer(dice *rand.Rand) {
 			declines:   pick(dice, 0.1, 0.3, 0.6),
 		}
 		if op.terms.way == withStep {
-			op.config.Steps = []string{transferStep, notifyStep}
+			op.config.Steps = saga.Steps(transferring, notifying)
 		}
 		op.orders = newOrders(len(op.orders) + 1 + dice.IntN(2))
 		for n := range op.orders {
@@ -95,6 +95,18 @@ func (w *world) transfer(ctx context.Context, o order) (receipt, error) {
 	return r.finish(how)
 }
 
+// The steps of transfers, and what undoes one: also in an invocation whose function does not
+// come to it.
+var (
+	transferring = saga.NewStep(saga.Spec[receipt]{Name: transferStep, Compensate: undoTransfer})
+	notifying    = saga.NewStep(saga.Spec[receipt]{Name: notifyStep})
+)
+
+func undoTransfer(ctx context.Context, _ saga.Call, done receipt) error {
+	i := invocationOf(ctx)
+	return (&run{id: done.Run, by: i}).undo(ctx, i.order.movement().back())
+}
+
 // transferInSteps ends as it is destined to in one of its steps, or after them.
 func (r *run) transferInSteps(ctx context.Context, o order, how end) (receipt, error) {
 	if r.by.world.unlucky(r.by.dice, r.by.operation.terms.declines) {
@@ -107,11 +119,7 @@ func (r *run) transferInSteps(ctx context.Context, o order, how end) (receipt, e
 		}
 		return r.finish(succeeds)
 	}
-	_, err := idempotent.StepAs(ctx, idempotent.StepSpec[receipt]{
-		Name:       transferStep,
-		Input:      o,
-		Compensate: func(ctx context.Context, _ receipt) error { return r.undo(ctx, o.movement().back()) },
-	}, func(ctx context.Context) (receipt, error) {
+	_, err := transferring.RunFor(ctx, o, func(ctx context.Context, _ saga.Call) (receipt, error) {
 		if err := r.move(ctx, o.movement(), r.refuse(o)); err != nil {
 			return receipt{}, err
 		}
@@ -120,7 +128,7 @@ func (r *run) transferInSteps(ctx context.Context, o order, how end) (receipt, e
 	if err != nil {
 		return receipt{}, err
 	}
-	_, err = idempotent.Step(ctx, notifyStep, func(context.Context) (receipt, error) {
+	_, err = notifying.Run(ctx, func(context.Context, saga.Call) (receipt, error) {
 		r.by.world.sleep(r.by.work())
 		r.by.point("while notifying")
 		return finish(notifyStep)

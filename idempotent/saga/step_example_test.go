@@ -1,4 +1,4 @@
-package idempotent_test
+package saga_test
 
 import (
 	"context"
@@ -8,25 +8,28 @@ import (
 	"sync"
 
 	"github.com/ikkai-go/idempotency/idempotent"
+	"github.com/ikkai-go/idempotency/idempotent/saga"
 	"github.com/ikkai-go/idempotency/persistence"
 )
 
 // A retry goes on after the steps that are finished.
 func ExampleStep() {
+	reserveStock := saga.NewStep(saga.Spec[string]{Name: "reserve-stock"})
+	charge := saga.NewStep(saga.Spec[string]{Name: "charge"})
 	guard := newGuard(idempotent.Config{
 		Operation: "checkout",
-		Steps:     []string{"reserve-stock", "charge"},
+		Steps:     saga.Steps(reserveStock, charge),
 	})
 	providerDown := true
 	checkout := func(ctx context.Context) (string, error) {
-		box, err := idempotent.Step(ctx, "reserve-stock", func(context.Context) (string, error) {
+		box, err := reserveStock.Run(ctx, func(context.Context, saga.Call) (string, error) {
 			fmt.Println("reserving")
 			return "box-7", nil
 		})
 		if err != nil {
 			return "", err
 		}
-		charge, err := idempotent.Step(ctx, "charge", func(context.Context) (string, error) {
+		charge, err := charge.Run(ctx, func(context.Context, saga.Call) (string, error) {
 			fmt.Println("charging")
 			if providerDown {
 				return "", errors.New("no answer")
@@ -40,7 +43,7 @@ func ExampleStep() {
 	}
 
 	_, err := idempotent.Do(context.Background(), guard, "order-1", checkout)
-	fmt.Println("resumable:", errors.Is(err, idempotent.ErrPartialSuccess))
+	fmt.Println("resumable:", errors.Is(err, saga.ErrPartialSuccess))
 	providerDown = false
 	for range 2 {
 		fmt.Println(idempotent.Do(context.Background(), guard, "order-1", checkout))
@@ -55,15 +58,16 @@ func ExampleStep() {
 }
 
 // Steps may run at the same time. Each has a name of its own, here of a family.
-func ExampleStep_parallel() {
-	guard := newGuard(idempotent.Config{Operation: "invitation", Steps: []string{"e-mail/"}})
+func ExampleFamily() {
+	eMail := saga.NewFamily(saga.Spec[string]{Name: "e-mail/"})
+	guard := newGuard(idempotent.Config{Operation: "invitation", Steps: saga.Steps(eMail)})
 	guests := []string{"ada", "ben", "cleo"}
 	invite := func(ctx context.Context) ([]string, error) {
 		sent, errs := make([]string, len(guests)), make([]error, len(guests))
 		var group sync.WaitGroup
 		for i, guest := range guests {
 			group.Go(func() {
-				sent[i], errs[i] = idempotent.Step(ctx, "e-mail/"+guest, func(context.Context) (string, error) {
+				sent[i], errs[i] = eMail.Step(guest).Run(ctx, func(context.Context, saga.Call) (string, error) {
 					return "message to " + guest, nil
 				})
 			})
@@ -79,13 +83,13 @@ func ExampleStep_parallel() {
 
 // The output of a step is kept for the input that it was made from. Here a price
 // changes between two tries, and the old charge does not pass for one of the new price.
-func ExampleStepAs() {
-	guard := newGuard(idempotent.Config{Operation: "checkout", Steps: []string{"charge"}})
+func ExampleStep_RunFor() {
+	charge := saga.NewStep(saga.Spec[string]{Name: "charge"})
+	guard := newGuard(idempotent.Config{Operation: "checkout", Steps: saga.Steps(charge)})
 	price := 10
 	mailDown := errors.New("the mail service is down")
 	checkout := func(ctx context.Context) (string, error) {
-		charge := idempotent.StepSpec[string]{Name: "charge", Input: price}
-		_, err := idempotent.StepAs(ctx, charge, func(context.Context) (string, error) {
+		_, err := charge.RunFor(ctx, price, func(context.Context, saga.Call) (string, error) {
 			fmt.Println("charging", price)
 			return "ch_1", nil
 		})
@@ -99,7 +103,7 @@ func ExampleStepAs() {
 	fmt.Println(errors.Is(err, mailDown))
 	price = 12
 	_, err = idempotent.Do(context.Background(), guard, "order-1", checkout)
-	fmt.Println(errors.Is(err, idempotent.ErrStepInput))
+	fmt.Println(errors.Is(err, saga.ErrStepInput))
 	// Output:
 	// charging 10
 	// true
@@ -108,22 +112,22 @@ func ExampleStepAs() {
 
 // A bank that knows no keys gets an order at most once. What became of an order
 // whose answer was lost, its statement tells.
-func ExampleStepAs_atMostOnce() {
-	guard := newGuard(idempotent.Config{Operation: "payout", Steps: []string{"transfer"}})
+func ExampleSpec_atMostOnce() {
 	var statement []string
+	transfer := saga.NewStep(saga.Spec[string]{
+		Name:       "transfer",
+		AtMostOnce: true,
+		Reconcile: func(context.Context, saga.Call) (out string, happened bool, err error) {
+			fmt.Println("reading the statement")
+			if len(statement) == 0 {
+				return "", false, nil // it runs now
+			}
+			return statement[0], true, nil
+		},
+	})
+	guard := newGuard(idempotent.Config{Operation: "payout", Steps: saga.Steps(transfer)})
 	payout := func(ctx context.Context) (string, error) {
-		transfer := idempotent.StepSpec[string]{
-			Name:       "transfer",
-			AtMostOnce: true,
-			Reconcile: func(context.Context) (out string, happened bool, err error) {
-				fmt.Println("reading the statement")
-				if len(statement) == 0 {
-					return "", false, nil // it runs now
-				}
-				return statement[0], true, nil
-			},
-		}
-		return idempotent.StepAs(ctx, transfer, func(context.Context) (string, error) {
+		return transfer.Run(ctx, func(context.Context, saga.Call) (string, error) {
 			fmt.Println("ordering")
 			statement = append(statement, "transfer no. 1")
 			return "", errors.New("connection reset")
@@ -142,13 +146,13 @@ func ExampleStepAs_atMostOnce() {
 
 // A step's token is the same in every try: the idempotency key for the service that
 // the step calls.
-func ExampleStepFrom() {
-	guard := newGuard(idempotent.Config{Operation: "checkout", Steps: []string{"charge"}})
+func ExampleCall() {
+	charge := saga.NewStep(saga.Spec[string]{Name: "charge"})
+	guard := newGuard(idempotent.Config{Operation: "checkout", Steps: saga.Steps(charge)})
 	down := true
 	checkout := func(ctx context.Context) (string, error) {
-		return idempotent.Step(ctx, "charge", func(ctx context.Context) (string, error) {
-			step, _ := idempotent.StepFrom(ctx)
-			fmt.Println("Idempotency-Key:", step.Token)
+		return charge.Run(ctx, func(_ context.Context, call saga.Call) (string, error) {
+			fmt.Println("Idempotency-Key:", call.Token)
 			if down {
 				return "", errors.New("no answer")
 			}
@@ -167,18 +171,20 @@ func ExampleStepFrom() {
 
 // Whoever is told of a partial success can tell what is done.
 func ExamplePartialSuccessError() {
-	guard := newGuard(idempotent.Config{Operation: "checkout", Steps: []string{"reserve-stock", "charge"}})
+	reserveStock := saga.NewStep(saga.Spec[string]{Name: "reserve-stock"})
+	charge := saga.NewStep(saga.Spec[string]{Name: "charge"})
+	guard := newGuard(idempotent.Config{Operation: "checkout", Steps: saga.Steps(reserveStock, charge)})
 	_, err := idempotent.Do(context.Background(), guard, "order-1", func(ctx context.Context) (string, error) {
-		done := func(context.Context) (string, error) { return "done", nil }
-		if _, err := idempotent.Step(ctx, "reserve-stock", done); err != nil {
+		done := func(context.Context, saga.Call) (string, error) { return "done", nil }
+		if _, err := reserveStock.Run(ctx, done); err != nil {
 			return "", err
 		}
-		if _, err := idempotent.Step(ctx, "charge", done); err != nil {
+		if _, err := charge.Run(ctx, done); err != nil {
 			return "", err
 		}
 		return "", errors.New("the mail service is down")
 	})
-	if partial, ok := errors.AsType[*idempotent.PartialSuccessError](err); ok {
+	if partial, ok := errors.AsType[*saga.PartialSuccessError](err); ok {
 		fmt.Println(partial.Done, partial.Err)
 	}
 	// Output:
@@ -187,12 +193,14 @@ func ExamplePartialSuccessError() {
 
 // A record may know a step that the code does not know any more. Nothing runs then.
 func ExampleStepError() {
+	reserve := saga.NewStep(saga.Spec[string]{Name: "reserve"})
+	reserveStock := saga.NewStep(saga.Spec[string]{Name: "reserve-stock"})
 	store := persistence.NewMemory()
-	before := newGuardOn(store, idempotent.Config{Operation: "checkout", Steps: []string{"reserve"}})
-	after := newGuardOn(store, idempotent.Config{Operation: "checkout", Steps: []string{"reserve-stock"}})
-	checkout := func(reserve string) func(context.Context) (string, error) {
+	before := newGuardOn(store, idempotent.Config{Operation: "checkout", Steps: saga.Steps(reserve)})
+	after := newGuardOn(store, idempotent.Config{Operation: "checkout", Steps: saga.Steps(reserveStock)})
+	checkout := func(reserve *saga.Step[string]) func(context.Context) (string, error) {
 		return func(ctx context.Context) (string, error) {
-			box, err := idempotent.Step(ctx, reserve, func(context.Context) (string, error) {
+			box, err := reserve.Run(ctx, func(context.Context, saga.Call) (string, error) {
 				fmt.Println("reserving")
 				return "box-7", nil
 			})
@@ -200,10 +208,10 @@ func ExampleStepError() {
 		}
 	}
 
-	_, _ = idempotent.Do(context.Background(), before, "order-1", checkout("reserve"))
-	_, err := idempotent.Do(context.Background(), after, "order-1", checkout("reserve-stock"))
-	if step, ok := errors.AsType[*idempotent.StepError](err); ok {
-		fmt.Println(step.Step, errors.Is(err, idempotent.ErrUnknownStep))
+	_, _ = idempotent.Do(context.Background(), before, "order-1", checkout(reserve))
+	_, err := idempotent.Do(context.Background(), after, "order-1", checkout(reserveStock))
+	if step, ok := errors.AsType[*saga.StepError](err); ok {
+		fmt.Println(step.Step, errors.Is(err, saga.ErrUnknownStep))
 	}
 	// Output:
 	// reserving

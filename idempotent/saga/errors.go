@@ -1,35 +1,42 @@
-package idempotent
+package saga
 
 import (
 	"errors"
 	"fmt"
 	"strings"
+
+	"github.com/ikkai-go/idempotency/idempotent/internal/journal"
+	"github.com/ikkai-go/idempotency/idempotent/internal/origin"
 )
 
 // The sentinels of steps and sagas, for errors.Is.
 var (
 	// ErrStep matches every [*StepError].
-	ErrStep = errors.New("idempotent: step")
+	ErrStep = errors.New("saga: step")
 	// ErrStepMisuse says that the code has to be changed: a step outside of a guarded
 	// call or inside of another step, with a name that is not declared or was used
 	// before in this call.
-	ErrStepMisuse = errors.New("idempotent: misused step")
+	ErrStepMisuse = errors.New("saga: misused step")
 	// ErrUnknownStep says that the record has a finished step that the function does
 	// not declare: it was renamed or removed by a deployment. Nothing ran.
-	ErrUnknownStep = errors.New("idempotent: unknown step")
+	ErrUnknownStep = errors.New("saga: unknown step")
 	// ErrStepInput says that the step was finished, or started, with another input.
-	ErrStepInput = errors.New("idempotent: same step, other input")
+	ErrStepInput = errors.New("saga: same step, other input")
 	// ErrUnwinding says that the call has failed for good before, and is being
 	// undone: no step is run any more.
-	ErrUnwinding = errors.New("idempotent: unwinding")
+	ErrUnwinding = errors.New("saga: unwinding")
 	// ErrNotUndoable says that a finished step can't be undone by the function as it is:
 	// it did not get to the step, or the step has no Compensate any more.
-	ErrNotUndoable = errors.New("idempotent: step not undoable")
+	ErrNotUndoable = errors.New("saga: step not undoable")
 	// ErrPartialSuccess matches every [*PartialSuccessError].
-	ErrPartialSuccess = errors.New("idempotent: partial success")
+	ErrPartialSuccess = errors.New("saga: partial success")
 	// ErrCompensation matches every [*CompensationError].
-	ErrCompensation = errors.New("idempotent: compensation failed")
+	ErrCompensation = errors.New("saga: compensation failed")
 )
+
+// mark tells whether an error of this package has come out of a guarded function, which got
+// it from a guarded call of its own.
+type mark = origin.Mark
 
 // StepError says that a step could not run, or that its output could not be kept.
 // The cause tells why: one of the sentinels above, [persistence.ErrTooLarge] where
@@ -52,7 +59,7 @@ type StepError struct {
 // OfCall tells whether the call of that key has made the error, for its function to return.
 func (e *StepError) OfCall(key string) bool { return e.Key == key }
 
-func (e *StepError) Error() string { return fmt.Sprintf("idempotent: step %q: %v", e.Step, e.Err) }
+func (e *StepError) Error() string { return fmt.Sprintf("saga: step %q: %v", e.Step, e.Err) }
 
 // Is reports whether target is [ErrStep].
 func (e *StepError) Is(target error) bool { return target == ErrStep || e.mark.Is(target) }
@@ -77,7 +84,7 @@ type PartialSuccessError struct {
 }
 
 func (e *PartialSuccessError) Error() string {
-	return fmt.Sprintf("idempotent: %s is done in part (%s): %v", e.Key, strings.Join(e.Done, ", "), e.Err)
+	return fmt.Sprintf("saga: %s is done in part (%s): %v", e.Key, strings.Join(e.Done, ", "), e.Err)
 }
 
 // Is reports whether target is [ErrPartialSuccess].
@@ -111,13 +118,13 @@ type CompensationError struct {
 func (e *CompensationError) OfCall(key string) bool { return e.Key == key }
 
 func (e *CompensationError) Error() string {
-	return fmt.Sprintf("idempotent: %s failed (%v) and is not undone (%s left): %v",
+	return fmt.Sprintf("saga: %s failed (%v) and is not undone (%s left): %v",
 		e.Key, e.Err, strings.Join(e.Left, ", "), e.Compensation)
 }
 
 // Is reports whether target is [ErrCompensation].
 func (e *CompensationError) Is(target error) bool {
-	return target == ErrCompensation || e.mark.Is(target)
+	return target == ErrCompensation || target == journal.ErrNotUndone || e.mark.Is(target)
 }
 
 // Unwrap returns both causes.

@@ -1,4 +1,4 @@
-package idempotent_test
+package saga_test
 
 import (
 	"context"
@@ -16,6 +16,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
 	"github.com/ikkai-go/idempotency/idempotent"
+	"github.com/ikkai-go/idempotency/idempotent/saga"
 	"github.com/ikkai-go/idempotency/persistence"
 	"github.com/ikkai-go/idempotency/persistence/dynamostore"
 	"github.com/ikkai-go/idempotency/persistence/dynamostore/dynamotest"
@@ -31,8 +32,8 @@ func (downStore) Acquire(context.Context, persistence.Claim) (persistence.Record
 func TestTokensOfUnprotectedRequestsDiffer(t *testing.T) {
 	tokenOf := func(g *idempotent.Guard, key string) (token string) {
 		_, err := idempotent.Do(t.Context(), g, key, func(ctx context.Context) (string, error) {
-			return idempotent.Step(ctx, "charge", func(ctx context.Context) (string, error) {
-				call, _ := idempotent.StepFrom(ctx)
+			return named[string]("charge").Run(ctx, func(ctx context.Context, _ saga.Call) (string, error) {
+				call, _ := saga.CallFrom(ctx)
 				token = call.Token
 				return "", nil
 			})
@@ -43,9 +44,9 @@ func TestTokensOfUnprotectedRequestsDiffer(t *testing.T) {
 		return token
 	}
 	t.Run("FailOpen", func(t *testing.T) {
-		g := newKeylessGuard(t, &downStore{persistence.NewMemory()}, idempotent.Config{Steps: []string{"charge"}, OnStoreFault: idempotent.FailOpen})
-		other := newKeylessGuard(t, &downStore{persistence.NewMemory()}, idempotent.Config{Operation: "refund", Steps: []string{"charge"}, OnStoreFault: idempotent.FailOpen})
-		up := newKeylessGuard(t, persistence.NewMemory(), idempotent.Config{Steps: []string{"charge"}})
+		g := newKeylessGuard(t, &downStore{persistence.NewMemory()}, idempotent.Config{Steps: saga.Steps(named[string]("charge")), OnStoreFault: idempotent.FailOpen})
+		other := newKeylessGuard(t, &downStore{persistence.NewMemory()}, idempotent.Config{Operation: "refund", Steps: saga.Steps(named[string]("charge")), OnStoreFault: idempotent.FailOpen})
+		up := newKeylessGuard(t, persistence.NewMemory(), idempotent.Config{Steps: saga.Steps(named[string]("charge"))})
 		ann, bob := tokenOf(g, "ann"), tokenOf(g, "bob")
 		if ann == bob {
 			t.Errorf("two customers have the token %q", ann)
@@ -58,7 +59,7 @@ func TestTokensOfUnprotectedRequestsDiffer(t *testing.T) {
 		}
 	})
 	t.Run("missing key", func(t *testing.T) {
-		g := newKeylessGuard(t, persistence.NewMemory(), idempotent.Config{Steps: []string{"charge"}, OnMissingKey: idempotent.RunUnprotected})
+		g := newKeylessGuard(t, persistence.NewMemory(), idempotent.Config{Steps: saga.Steps(named[string]("charge")), OnMissingKey: idempotent.RunUnprotected})
 		if a, b := tokenOf(g, ""), tokenOf(g, ""); a == b {
 			t.Errorf("two requests have the token %q", a)
 		}
@@ -69,17 +70,17 @@ func TestANameOfAFamilyThatTheRecordCannotHold(t *testing.T) {
 	for _, name := range []string{"mail/arn:aws:s3:::b", "mail/1:started", "mail/" + strings.Repeat("x", 300), "mail/\xff", "mail/\n"} {
 		t.Run(fmt.Sprintf("%.12q", name), func(t *testing.T) {
 			onEveryStore(t, func(t *testing.T, store persistence.Store) {
-				g := newKeylessGuard(t, store, idempotent.Config{Steps: []string{"mail/"}})
+				g := newKeylessGuard(t, store, idempotent.Config{Steps: saga.Steps(familyNamed[string]("mail/"))})
 				call := func() error {
 					_, err := idempotent.Do(t.Context(), g, "k", func(ctx context.Context) (string, error) {
-						if _, err := idempotent.Step(ctx, name, func(context.Context) (string, error) { return "sent", nil }); err != nil {
+						if _, err := named[string](name).Run(ctx, func(context.Context, saga.Call) (string, error) { return "sent", nil }); err != nil {
 							return "", err
 						}
 						return "", errBroken
 					})
 					return err
 				}
-				if err := call(); errors.Is(err, idempotent.ErrStepMisuse) {
+				if err := call(); errors.Is(err, saga.ErrStepMisuse) {
 					return // refused before it runs
 				}
 				t.Error("a step whose name is not allowed has run")
@@ -94,16 +95,16 @@ func TestANameOfAFamilyThatTheRecordCannotHold(t *testing.T) {
 // A name that is the mark of another step: the other step is never undone.
 func TestANameThatMarksAnotherStepAsUndone(t *testing.T) {
 	store := persistence.NewMemory()
-	g := newKeylessGuard(t, store, idempotent.Config{Steps: []string{"pay/", "next"}})
 	undone := 0
+	payments := saga.NewFamily(saga.Spec[string]{Name: "pay/", Compensate: func(context.Context, saga.Call, string) error { undone++; return nil }})
+	g := newKeylessGuard(t, store, idempotent.Config{Steps: saga.Steps(payments, named[string]("next"))})
 	call := func(failure error) error {
 		_, err := idempotent.Do(t.Context(), g, "k", func(ctx context.Context) (string, error) {
-			_, err := idempotent.StepAs(ctx, idempotent.StepSpec[string]{Name: "pay/1", Compensate: func(context.Context, string) error { undone++; return nil }},
-				func(context.Context) (string, error) { return "", nil })
+			_, err := payments.Step("1").Run(ctx, func(context.Context, saga.Call) (string, error) { return "", nil })
 			if err != nil {
 				return "", err
 			}
-			_, err = idempotent.Step(ctx, "pay/1:compensated", func(context.Context) (string, error) { return "", nil })
+			_, err = payments.Step("1:compensated").Run(ctx, func(context.Context, saga.Call) (string, error) { return "", nil })
 			return "", errors.Join(err, failure)
 		})
 		return err
@@ -117,19 +118,23 @@ func TestANameThatMarksAnotherStepAsUndone(t *testing.T) {
 
 func TestTwoSagasAtOnceUndoOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		g := newKeylessGuard(t, persistence.NewMemory(), idempotent.Config{Steps: []string{"a", "b"}})
 		var mu sync.Mutex
 		undone := map[string]int{}
+		steps := make(map[string]*saga.Step[string])
+		for _, name := range []string{"a", "b"} {
+			steps[name] = saga.NewStep(saga.Spec[string]{Name: name, Compensate: func(context.Context, saga.Call, string) error {
+				mu.Lock()
+				undone[name]++
+				mu.Unlock()
+				time.Sleep(time.Second)
+				return nil
+			}})
+		}
+		g := newKeylessGuard(t, persistence.NewMemory(), idempotent.Config{Steps: saga.Steps(steps["a"], steps["b"])})
 		_, err := idempotent.Do(t.Context(), g, "k", func(ctx context.Context) (string, error) {
-			saga := func(name string) error {
-				_, err := idempotent.Saga(ctx, func(ctx context.Context) (string, error) {
-					_, err := idempotent.StepAs(ctx, idempotent.StepSpec[string]{Name: name, Compensate: func(context.Context, string) error {
-						mu.Lock()
-						undone[name]++
-						mu.Unlock()
-						time.Sleep(time.Second)
-						return nil
-					}}, func(context.Context) (string, error) { return "", nil })
+			undo := func(name string) error {
+				_, err := saga.Run(ctx, func(ctx context.Context) (string, error) {
+					_, err := steps[name].Run(ctx, func(context.Context, saga.Call) (string, error) { return "", nil })
 					if err != nil {
 						return "", err
 					}
@@ -140,8 +145,8 @@ func TestTwoSagasAtOnceUndoOnce(t *testing.T) {
 			}
 			errs := make([]error, 2)
 			var group sync.WaitGroup
-			group.Go(func() { errs[0] = saga("a") })
-			group.Go(func() { time.Sleep(50 * time.Millisecond); errs[1] = saga("b") })
+			group.Go(func() { errs[0] = undo("a") })
+			group.Go(func() { time.Sleep(50 * time.Millisecond); errs[1] = undo("b") })
 			group.Wait()
 			return "", errors.Join(errs...)
 		})
@@ -155,34 +160,38 @@ func TestTwoSagasAtOnceUndoOnce(t *testing.T) {
 // does not know it any more.
 func TestADeclinedAtMostOnceStepDoesNotBlockUndoing(t *testing.T) {
 	onEveryStore(t, func(t *testing.T, store persistence.Store) {
-		g := newKeylessGuard(t, store, idempotent.Config{Steps: []string{"reserve", "charge"}})
 		var did diary
 		down := true
+		reserveStep := saga.NewStep(saga.Spec[string]{Name: "reserve", Compensate: func(context.Context, saga.Call, string) error {
+			did.note("undo reserve")
+			if down {
+				return errBroken
+			}
+			return nil
+		}})
+		chargeStep := saga.NewStep(saga.Spec[string]{Name: "charge", AtMostOnce: true, Compensate: func(context.Context, saga.Call, string) error {
+			did.note("undo charge")
+			return nil
+		}})
+		g := newKeylessGuard(t, store, idempotent.Config{Steps: saga.Steps(reserveStep, chargeStep)})
 		call := func() error {
 			_, err := idempotent.Do(t.Context(), g, "k", func(ctx context.Context) (string, error) {
-				if _, err := idempotent.StepAs(ctx, idempotent.StepSpec[string]{Name: "reserve", Compensate: func(context.Context, string) error {
-					did.note("undo reserve")
-					if down {
-						return errBroken
-					}
-					return nil
-				}}, func(context.Context) (string, error) { did.note("reserve"); return "", nil }); err != nil {
+				if _, err := reserveStep.Run(ctx, func(context.Context, saga.Call) (string, error) { did.note("reserve"); return "", nil }); err != nil {
 					return "", err
 				}
-				return idempotent.StepAs(ctx, idempotent.StepSpec[string]{Name: "charge", AtMostOnce: true, Compensate: func(context.Context, string) error {
-					did.note("undo charge")
-					return nil
-				}}, func(context.Context) (string, error) { return "", idempotent.Permanent(errors.New("declined")) })
+				return chargeStep.Run(ctx, func(context.Context, saga.Call) (string, error) {
+					return "", idempotent.Permanent(errors.New("declined"))
+				})
 			})
 			return err
 		}
-		if err := call(); !errors.Is(err, idempotent.ErrCompensation) {
+		if err := call(); !errors.Is(err, saga.ErrCompensation) {
 			t.Fatal(err)
 		}
 		did.wants(t, "reserve", "undo reserve")
 		down = false
 		err := call()
-		if errors.Is(err, idempotent.ErrCompensation) {
+		if errors.Is(err, saga.ErrCompensation) {
 			t.Errorf("stuck for ever: %v", err)
 		}
 		did.wants(t, "undo reserve")
@@ -193,13 +202,13 @@ func TestADeclinedAtMostOnceStepDoesNotBlockUndoing(t *testing.T) {
 // same: the call is completed and nothing is ever undone.
 func TestASwallowedCompensationErrorDoesNotComplete(t *testing.T) {
 	db, store := newDynamo(t)
-	g := newKeylessGuard(t, store, idempotent.Config{Steps: []string{"reserve"}, StoreTimeout: 200 * time.Millisecond})
 	undone := 0
+	reserveStep := saga.NewStep(saga.Spec[string]{Name: "reserve", Compensate: func(context.Context, saga.Call, string) error { undone++; return nil }})
+	g := newKeylessGuard(t, store, idempotent.Config{Steps: saga.Steps(reserveStep), StoreTimeout: 200 * time.Millisecond})
 	call := func(drop dynamotest.Effect) (string, error) {
 		return idempotent.Do(t.Context(), g, "k", func(ctx context.Context) (string, error) {
-			_, err := idempotent.Saga(ctx, func(ctx context.Context) (string, error) {
-				_, err := idempotent.StepAs(ctx, idempotent.StepSpec[string]{Name: "reserve", Compensate: func(context.Context, string) error { undone++; return nil }},
-					func(context.Context) (string, error) { return "", nil })
+			_, err := saga.Run(ctx, func(ctx context.Context) (string, error) {
+				_, err := reserveStep.Run(ctx, func(context.Context, saga.Call) (string, error) { return "", nil })
 				if err != nil {
 					return "", err
 				}
@@ -222,13 +231,13 @@ func TestASwallowedCompensationErrorDoesNotComplete(t *testing.T) {
 
 func TestUnprotectedCallEndsTheContextOfItsSteps(t *testing.T) {
 	t.Setenv("IDEMPOTENCY_DISABLED", "1")
-	g := newKeylessGuard(t, persistence.NewMemory(), idempotent.Config{Steps: []string{"a", "b"}})
+	g := newKeylessGuard(t, persistence.NewMemory(), idempotent.Config{Steps: saga.Steps(named[string]("a"), named[string]("b"))})
 	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Second)
 	defer cancel()
 	_, err := idempotent.Do(ctx, g, "k", func(ctx context.Context) (string, error) {
 		running := make(chan struct{})
 		go func() {
-			_, _ = idempotent.Step(ctx, "b", func(ctx context.Context) (string, error) {
+			_, _ = named[string]("b").Run(ctx, func(ctx context.Context, _ saga.Call) (string, error) {
 				close(running)
 				<-ctx.Done()
 				return "", ctx.Err()
@@ -244,15 +253,15 @@ func TestUnprotectedCallEndsTheContextOfItsSteps(t *testing.T) {
 
 func TestSagaEndsTheContextOfItsSteps(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		g := newKeylessGuard(t, persistence.NewMemory(), idempotent.Config{Steps: []string{"a", "b"}, Lease: time.Minute})
 		start := time.Now()
 		undone := 0
+		aStep := saga.NewStep(saga.Spec[string]{Name: "a", Compensate: func(context.Context, saga.Call, string) error { undone++; return nil }})
+		g := newKeylessGuard(t, persistence.NewMemory(), idempotent.Config{Steps: saga.Steps(aStep, named[string]("b")), Lease: time.Minute})
 		_, err := idempotent.Do(t.Context(), g, "k", func(ctx context.Context) (string, error) {
-			return idempotent.Saga(ctx, func(ctx context.Context) (string, error) {
-				_, _ = idempotent.StepAs(ctx, idempotent.StepSpec[string]{Name: "a", Compensate: func(context.Context, string) error { undone++; return nil }},
-					func(context.Context) (string, error) { return "", nil })
+			return saga.Run(ctx, func(ctx context.Context) (string, error) {
+				_, _ = aStep.Run(ctx, func(context.Context, saga.Call) (string, error) { return "", nil })
 				go func() {
-					_, _ = idempotent.Step(ctx, "b", func(ctx context.Context) (string, error) { <-ctx.Done(); return "", ctx.Err() })
+					_, _ = named[string]("b").Run(ctx, func(ctx context.Context, _ saga.Call) (string, error) { <-ctx.Done(); return "", ctx.Err() })
 				}()
 				synctest.Wait()
 				return "", idempotent.Permanent(errBroken)
@@ -268,11 +277,11 @@ func TestSagaEndsTheContextOfItsSteps(t *testing.T) {
 // it returns must be what was committed.
 func TestATriedAgainStepReturnsWhatWasCommitted(t *testing.T) {
 	s := newShop(t, 10)
-	g := newKeylessGuard(t, s.store, idempotent.Config{Steps: []string{"reserve"}, StoreTimeout: 300 * time.Millisecond})
+	g := newKeylessGuard(t, s.store, idempotent.Config{Steps: saga.Steps(named[string]("reserve")), StoreTimeout: 300 * time.Millisecond})
 	tries := 0
 	out, err := idempotent.Do(t.Context(), g, "k", func(ctx context.Context) (string, error) {
 		reserve := func() (string, error) {
-			return idempotent.Step(ctx, "reserve", func(ctx context.Context) (string, error) {
+			return named[string]("reserve").Run(ctx, func(ctx context.Context, _ saga.Call) (string, error) {
 				tries++
 				id := fmt.Sprint("reservation-", tries)
 				return id, dynamostore.Enlist(ctx, dynamostore.Write{Put: &types.Put{TableName: aws.String("stock"), Item: map[string]types.AttributeValue{
@@ -302,16 +311,16 @@ func TestATriedAgainStepReturnsWhatWasCommitted(t *testing.T) {
 
 // Reconcile is asked for an output that could not be stored: with what token?
 func TestReconcileOfAnOmittedOutputHasAToken(t *testing.T) {
-	g := newKeylessGuard(t, persistence.NewMemory(), idempotent.Config{Steps: []string{"charge"}})
 	var tokens []string
+	chargeStep := saga.NewStep(saga.Spec[any]{Name: "charge", Reconcile: func(_ context.Context, call saga.Call) (any, bool, error) {
+		tokens = append(tokens, call.Token)
+		return "found", true, nil
+	}})
+	g := newKeylessGuard(t, persistence.NewMemory(), idempotent.Config{Steps: saga.Steps(chargeStep)})
 	call := func() error {
 		_, err := idempotent.Do(t.Context(), g, "k", func(ctx context.Context) (string, error) {
-			if _, err := idempotent.StepAs(ctx, idempotent.StepSpec[any]{Name: "charge", Reconcile: func(ctx context.Context) (any, bool, error) {
-				call, _ := idempotent.StepFrom(ctx)
-				tokens = append(tokens, call.Token)
-				return "found", true, nil
-			}}, func(ctx context.Context) (any, error) {
-				call, _ := idempotent.StepFrom(ctx)
+			if _, err := chargeStep.Run(ctx, func(ctx context.Context, _ saga.Call) (any, error) {
+				call, _ := saga.CallFrom(ctx)
 				tokens = append(tokens, call.Token)
 				return func() {}, nil // can't be stored
 			}); err != nil {
@@ -364,7 +373,7 @@ func TestOutputsThatAreDeep(t *testing.T) {
 	}
 	for _, n := range []int{9998, 9999, 10000, 10001, 20000} {
 		t.Run(fmt.Sprint(n), func(t *testing.T) {
-			g := newKeylessGuard(t, persistence.NewMemory(), idempotent.Config{Steps: []string{"a"}})
+			g := newKeylessGuard(t, persistence.NewMemory(), idempotent.Config{Steps: saga.Steps(named[any]("a"))})
 			ran := 0
 			call := func() (err error) {
 				defer func() {
@@ -373,7 +382,7 @@ func TestOutputsThatAreDeep(t *testing.T) {
 					}
 				}()
 				_, err = idempotent.Do(t.Context(), g, "k", func(ctx context.Context) (string, error) {
-					if _, err := idempotent.Step(ctx, "a", func(context.Context) (any, error) { ran++; return deep(n), nil }); err != nil {
+					if _, err := named[any]("a").Run(ctx, func(context.Context, saga.Call) (any, error) { ran++; return deep(n), nil }); err != nil {
 						return "", err
 					}
 					return "", errBroken
@@ -391,11 +400,11 @@ func TestOutputsThatAreDeep(t *testing.T) {
 
 func TestAnEnlistmentThatIsOverRefuses(t *testing.T) {
 	s := newShop(t, 10)
-	g := newKeylessGuard(t, s.store, idempotent.Config{Steps: []string{"a"}})
+	g := newKeylessGuard(t, s.store, idempotent.Config{Steps: saga.Steps(named[string]("a"))})
 	var late, lateCall context.Context
 	_, _ = idempotent.Do(t.Context(), g, "k", func(ctx context.Context) (string, error) {
 		lateCall = ctx //nolint:fatcontext // that is the point
-		_, err := idempotent.Step(ctx, "a", func(ctx context.Context) (string, error) {
+		_, err := named[string]("a").Run(ctx, func(ctx context.Context, _ saga.Call) (string, error) {
 			late = ctx //nolint:fatcontext // that is the point
 			return "", errBroken
 		})
@@ -412,19 +421,19 @@ func TestAnEnlistmentThatIsOverRefuses(t *testing.T) {
 // The step's own write was refused for good: it has not happened, and that is known.
 func TestARefusedAtMostOnceStepIsNoUnknown(t *testing.T) {
 	s := newShop(t, 0)
-	g := newKeylessGuard(t, s.store, idempotent.Config{Steps: []string{"reserve", "take"}})
 	undone := 0
+	reserveStep := saga.NewStep(saga.Spec[string]{Name: "reserve", Compensate: func(context.Context, saga.Call, string) error { undone++; return nil }})
+	takeStep := saga.NewStep(saga.Spec[string]{Name: "take", AtMostOnce: true, Compensate: func(context.Context, saga.Call, string) error { return nil }})
+	g := newKeylessGuard(t, s.store, idempotent.Config{Steps: saga.Steps(reserveStep, takeStep)})
 	_, err := idempotent.Do(t.Context(), g, "k", func(ctx context.Context) (string, error) {
-		if _, err := idempotent.StepAs(ctx, idempotent.StepSpec[string]{Name: "reserve", Compensate: func(context.Context, string) error { undone++; return nil }},
-			func(context.Context) (string, error) { return "", nil }); err != nil {
+		if _, err := reserveStep.Run(ctx, func(context.Context, saga.Call) (string, error) { return "", nil }); err != nil {
 			return "", err
 		}
-		return idempotent.StepAs(ctx, idempotent.StepSpec[string]{Name: "take", AtMostOnce: true, Compensate: func(context.Context, string) error { return nil }},
-			func(ctx context.Context) (string, error) {
-				return "", take(ctx, 1, idempotent.Permanent(errOutOfStock))
-			})
+		return takeStep.Run(ctx, func(ctx context.Context, _ saga.Call) (string, error) {
+			return "", take(ctx, 1, idempotent.Permanent(errOutOfStock))
+		})
 	})
-	if errors.Is(err, idempotent.ErrCompensation) || undone != 1 {
+	if errors.Is(err, saga.ErrCompensation) || undone != 1 {
 		t.Errorf("undone %d times: %v", undone, err)
 	}
 }
@@ -444,22 +453,23 @@ func (s fullStore) Checkpoint(ctx context.Context, l persistence.Lease, step str
 
 func TestAStepThatDoesNotFitIsStillUndone(t *testing.T) {
 	full := false
-	g := newKeylessGuard(t, &fullStore{persistence.NewMemory(), &full}, idempotent.Config{Steps: []string{"a", "b"}})
 	var did diary
+	step := func(name string) *saga.Step[string] {
+		return saga.NewStep(saga.Spec[string]{Name: name, Compensate: func(context.Context, saga.Call, string) error { did.note("undo %s", name); return nil }})
+	}
+	a, b := step("a"), step("b")
+	g := newKeylessGuard(t, &fullStore{persistence.NewMemory(), &full}, idempotent.Config{Steps: saga.Steps(a, b)})
 	_, err := idempotent.Do(t.Context(), g, "k", func(ctx context.Context) (string, error) {
-		spec := func(name string) idempotent.StepSpec[string] {
-			return idempotent.StepSpec[string]{Name: name, Compensate: func(context.Context, string) error { did.note("undo %s", name); return nil }}
-		}
-		_, _ = idempotent.StepAs(ctx, spec("a"), func(context.Context) (string, error) { did.note("a"); return "", nil })
+		_, _ = a.Run(ctx, func(context.Context, saga.Call) (string, error) { did.note("a"); return "", nil })
 		full = true
-		_, err := idempotent.StepAs(ctx, spec("b"), func(context.Context) (string, error) { did.note("b"); return "", nil })
-		if failed, ok := errors.AsType[*idempotent.StepError](err); !ok || !failed.Executed {
+		_, err := b.Run(ctx, func(context.Context, saga.Call) (string, error) { did.note("b"); return "", nil })
+		if failed, ok := errors.AsType[*saga.StepError](err); !ok || !failed.Executed {
 			t.Errorf("error %v", err)
 		}
 		full = false
 		return "", idempotent.Permanent(errBroken)
 	})
-	if errors.Is(err, idempotent.ErrCompensation) {
+	if errors.Is(err, saga.ErrCompensation) {
 		return // visible at least
 	}
 	t.Log(err)
@@ -469,18 +479,19 @@ func TestAStepThatDoesNotFitIsStillUndone(t *testing.T) {
 // In unwinding, the function calls another guarded operation outside of a step, whose
 // own saga is stuck.
 func TestAForeignCompensationErrorDoesNotStopUndoing(t *testing.T) {
-	g := newKeylessGuard(t, persistence.NewMemory(), idempotent.Config{Steps: []string{"a"}})
 	undone, down := 0, true
-	foreign := &idempotent.CompensationError{Key: "another#1", Left: []string{"x"}, Err: idempotent.Permanent(errSoldOut), Compensation: errBroken}
+	foreign := &saga.CompensationError{Key: "another#1", Left: []string{"x"}, Err: idempotent.Permanent(errSoldOut), Compensation: errBroken}
+	aStep := saga.NewStep(saga.Spec[string]{Name: "a", Compensate: func(context.Context, saga.Call, string) error {
+		if down {
+			return errBroken
+		}
+		undone++
+		return nil
+	}})
+	g := newKeylessGuard(t, persistence.NewMemory(), idempotent.Config{Steps: saga.Steps(aStep)})
 	call := func() error {
 		_, err := idempotent.Do(t.Context(), g, "k", func(ctx context.Context) (string, error) {
-			_, err := idempotent.StepAs(ctx, idempotent.StepSpec[string]{Name: "a", Compensate: func(context.Context, string) error {
-				if down {
-					return errBroken
-				}
-				undone++
-				return nil
-			}}, func(context.Context) (string, error) { return "", nil })
+			_, err := aStep.Run(ctx, func(context.Context, saga.Call) (string, error) { return "", nil })
 			if err != nil {
 				return "", err
 			}
@@ -503,20 +514,21 @@ func TestAForeignCompensationErrorDoesNotStopUndoing(t *testing.T) {
 func TestUnprotectedWritesOfAnUndoneCallAreNotCommitted(t *testing.T) {
 	t.Setenv("IDEMPOTENCY_DISABLED", "1")
 	s := newShop(t, 10)
-	g := newKeylessGuard(t, s.store, idempotent.Config{Steps: []string{"a"}})
+	fails := true
+	aStep := saga.NewStep(saga.Spec[string]{Name: "a", Compensate: func(context.Context, saga.Call, string) error {
+		if fails {
+			fails = false
+			return errBroken
+		}
+		return nil
+	}})
+	g := newKeylessGuard(t, s.store, idempotent.Config{Steps: saga.Steps(aStep)})
 	_, err := idempotent.Do(t.Context(), g, "k", func(ctx context.Context) (string, error) {
 		if err := take(ctx, 1, errOutOfStock); err != nil {
 			return "", err
 		}
-		fails := true
-		_, err := idempotent.Saga(ctx, func(ctx context.Context) (string, error) {
-			_, err := idempotent.StepAs(ctx, idempotent.StepSpec[string]{Name: "a", Compensate: func(context.Context, string) error {
-				if fails {
-					fails = false
-					return errBroken
-				}
-				return nil
-			}}, func(context.Context) (string, error) { return "", nil })
+		_, err := saga.Run(ctx, func(ctx context.Context) (string, error) {
+			_, err := aStep.Run(ctx, func(context.Context, saga.Call) (string, error) { return "", nil })
 			return "", errors.Join(err, idempotent.Permanent(errSoldOut))
 		})
 		if errors.Is(err, idempotent.ErrPermanent) {
@@ -536,13 +548,13 @@ func (marshalPanics) MarshalJSON() ([]byte, error) { panic("in MarshalJSON") }
 
 // As for results: what comes after the effect must not make it run again.
 func TestAnOutputWhoseEncodingPanicsDoesNotRepeatItsStep(t *testing.T) {
-	g := newKeylessGuard(t, persistence.NewMemory(), idempotent.Config{Steps: []string{"a"}})
+	g := newKeylessGuard(t, persistence.NewMemory(), idempotent.Config{Steps: saga.Steps(named[marshalPanics]("a"))})
 	ran := 0
 	for range 2 {
 		func() {
 			defer func() { _ = recover() }()
 			_, _ = idempotent.Do(t.Context(), g, "k", func(ctx context.Context) (string, error) {
-				_, err := idempotent.Step(ctx, "a", func(context.Context) (marshalPanics, error) { ran++; return marshalPanics{1}, nil })
+				_, err := named[marshalPanics]("a").Run(ctx, func(context.Context, saga.Call) (marshalPanics, error) { ran++; return marshalPanics{1}, nil })
 				return "", err
 			})
 		}()
@@ -568,22 +580,27 @@ func TestTheShortFormFailsOpenAsTheLongOne(t *testing.T) {
 	}
 }
 
-// The input of a step has changed when the call is undone: it is said that the
-// function did not get to it.
-func TestAChangedInputWhileUndoingIsNamed(t *testing.T) {
-	g := newKeylessGuard(t, persistence.NewMemory(), idempotent.Config{Steps: []string{"a"}})
-	n := 0
+// The input of a step has changed when the call is undone: what was done for the other one
+// is undone all the same.
+func TestAStepIsUndoneWhateverInputTheNextAttemptHas(t *testing.T) {
+	n, undone := 0, 0
+	step := saga.NewStep(saga.Spec[string]{Name: "a", Compensate: func(context.Context, saga.Call, string) error {
+		if undone++; undone == 1 {
+			return errBroken
+		}
+		return nil
+	}})
+	g := newKeylessGuard(t, persistence.NewMemory(), idempotent.Config{Steps: saga.Steps(step)})
 	var err error
 	for range 2 {
 		_, err = idempotent.Do(t.Context(), g, "k", func(ctx context.Context) (string, error) {
 			n++
-			_, err := idempotent.StepAs(ctx, idempotent.StepSpec[string]{Name: "a", Input: n, Compensate: func(context.Context, string) error { return errBroken }},
-				func(context.Context) (string, error) { return "", nil })
+			_, err := step.RunFor(ctx, n, func(context.Context, saga.Call) (string, error) { return "", nil })
 			return "", errors.Join(err, idempotent.Permanent(errSoldOut))
 		})
 	}
-	if !errors.Is(err, idempotent.ErrStepInput) {
-		t.Errorf("error %v", err)
+	if errors.Is(err, saga.ErrCompensation) || !errors.Is(err, idempotent.ErrPermanent) || undone != 2 {
+		t.Errorf("error %v, undone %d times", err, undone)
 	}
 }
 
@@ -591,15 +608,16 @@ func TestAChangedInputWhileUndoingIsNamed(t *testing.T) {
 // are refused, and must not take the process down ("concurrent map iteration and map
 // write" is fatal).
 func TestStepsBesideUndoingAreRefusedQuietly(t *testing.T) {
-	g := newKeylessGuard(t, persistence.NewMemory(), idempotent.Config{Steps: []string{"part/"}})
+	parts := saga.NewFamily(saga.Spec[int]{Name: "part/", Compensate: func(context.Context, saga.Call, int) error {
+		runtime.Gosched()
+		return nil
+	}})
+	g := newKeylessGuard(t, persistence.NewMemory(), idempotent.Config{Steps: saga.Steps(parts)})
 	stop := make(chan struct{})
 	over := make(chan struct{})
 	_, err := idempotent.Do(t.Context(), g, "k", func(ctx context.Context) (string, error) {
 		part := func(ctx context.Context, i int) error {
-			_, err := idempotent.StepAs(ctx, idempotent.StepSpec[int]{Name: fmt.Sprint("part/", i), Compensate: func(context.Context, int) error {
-				runtime.Gosched()
-				return nil
-			}}, func(context.Context) (int, error) { return i, nil })
+			_, err := parts.Step(fmt.Sprint(i)).Run(ctx, func(context.Context, saga.Call) (int, error) { return i, nil })
 			return err
 		}
 		for i := range 200 {
@@ -622,7 +640,7 @@ func TestStepsBesideUndoingAreRefusedQuietly(t *testing.T) {
 	})
 	close(stop)
 	<-over
-	if !errors.Is(err, errBroken) || errors.Is(err, idempotent.ErrCompensation) {
+	if !errors.Is(err, errBroken) || errors.Is(err, saga.ErrCompensation) {
 		t.Error(err)
 	}
 }
@@ -631,10 +649,11 @@ func TestStepsBesideUndoingAreRefusedQuietly(t *testing.T) {
 func TestACompensationThatWasAddedByADeploymentRuns(t *testing.T) {
 	store := persistence.NewMemory()
 	var did diary
-	for i, compensate := range []func(context.Context, string) error{nil, func(context.Context, string) error { did.note("undo a"); return nil }} {
-		g := newKeylessGuard(t, elsewhere(store), idempotent.Config{Steps: []string{"a"}})
+	for i, compensate := range []func(context.Context, saga.Call, string) error{nil, func(context.Context, saga.Call, string) error { did.note("undo a"); return nil }} {
+		aStep := saga.NewStep(saga.Spec[string]{Name: "a", Compensate: compensate})
+		g := newKeylessGuard(t, elsewhere(store), idempotent.Config{Steps: saga.Steps(aStep)})
 		_, err := idempotent.Do(t.Context(), g, "k", func(ctx context.Context) (string, error) {
-			_, err := idempotent.StepAs(ctx, idempotent.StepSpec[string]{Name: "a", Compensate: compensate}, func(context.Context) (string, error) { did.note("a"); return "", nil })
+			_, err := aStep.Run(ctx, func(context.Context, saga.Call) (string, error) { did.note("a"); return "", nil })
 			if i == 0 {
 				return "", errBroken
 			}
@@ -649,16 +668,17 @@ func TestACompensationThatWasAddedByADeploymentRuns(t *testing.T) {
 // the same step beside it.
 func TestTheCallWaitsForSagasUnderWay(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		g := newKeylessGuard(t, persistence.NewMemory(), idempotent.Config{Steps: []string{"a"}})
 		var did diary
+		aStep := saga.NewStep(saga.Spec[string]{Name: "a", Compensate: func(context.Context, saga.Call, string) error {
+			did.note("undo a")
+			time.Sleep(time.Second)
+			return nil
+		}})
+		g := newKeylessGuard(t, persistence.NewMemory(), idempotent.Config{Steps: saga.Steps(aStep)})
 		_, err := idempotent.Do(t.Context(), g, "k", func(ctx context.Context) (string, error) {
 			go func() {
-				_, _ = idempotent.Saga(ctx, func(ctx context.Context) (string, error) {
-					_, err := idempotent.StepAs(ctx, idempotent.StepSpec[string]{Name: "a", Compensate: func(context.Context, string) error {
-						did.note("undo a")
-						time.Sleep(time.Second)
-						return nil
-					}}, func(context.Context) (string, error) { return "", nil })
+				_, _ = saga.Run(ctx, func(ctx context.Context) (string, error) {
+					_, err := aStep.Run(ctx, func(context.Context, saga.Call) (string, error) { return "", nil })
 					return "", errors.Join(err, idempotent.Permanent(errSoldOut))
 				})
 			}()

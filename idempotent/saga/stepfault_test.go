@@ -1,15 +1,16 @@
-package idempotent_test
+package saga_test
 
 import (
 	"context"
 	"crypto/rand"
 	"errors"
-	"slices"
+	"fmt"
 	"strings"
 	"testing"
 	"testing/synctest"
 
 	"github.com/ikkai-go/idempotency/idempotent"
+	"github.com/ikkai-go/idempotency/idempotent/saga"
 	"github.com/ikkai-go/idempotency/persistence"
 	"github.com/ikkai-go/idempotency/persistence/cached"
 	"github.com/ikkai-go/idempotency/persistence/dynamostore/dynamotest"
@@ -30,7 +31,7 @@ func TestACheckpointThatFails(t *testing.T) {
 	} {
 		t.Run(name, bubbled(func(t *testing.T) {
 			db, store := newDynamo(t)
-			guard := newKeylessGuard(t, store, idempotent.Config{Steps: []string{"a", "b"}})
+			guard := newKeylessGuard(t, store, idempotent.Config{Steps: saga.Steps(named[string]("a"), named[string]("b"))})
 			var did diary
 			call := func() (string, error) {
 				return idempotent.Do(t.Context(), guard, "k", func(ctx context.Context) (string, error) {
@@ -51,7 +52,7 @@ func TestACheckpointThatFails(t *testing.T) {
 				did.wants(t, "a", "b")
 				return
 			}
-			failed, ok := errors.AsType[*idempotent.StepError](err)
+			failed, ok := errors.AsType[*saga.StepError](err)
 			if !ok || failed.Step != "a" || !failed.Executed || !errors.Is(err, idempotent.ErrStore) {
 				t.Fatalf("error %v", err)
 			}
@@ -76,7 +77,7 @@ func TestACheckpointIsTriedAgainWithoutTheStep(t *testing.T) {
 
 func aCheckpointIsTriedAgainWithoutTheStep(t *testing.T) {
 	db, store := newDynamo(t)
-	guard := newKeylessGuard(t, store, idempotent.Config{Steps: []string{"a"}})
+	guard := newKeylessGuard(t, store, idempotent.Config{Steps: saga.Steps(named[string]("a"))})
 	var did diary
 	out, err := idempotent.Do(t.Context(), guard, "k", func(ctx context.Context) (string, error) {
 		db.Inject(dynamotest.Fault{Operation: "UpdateItem", Times: dynamotest.Always, Do: dynamotest.LoseRequest()})
@@ -99,7 +100,7 @@ func TestFailOpenGoesOnWithoutACheckpoint(t *testing.T) {
 func failOpenGoesOnWithoutACheckpoint(t *testing.T) {
 	db, store := newDynamo(t)
 	events := new(eventLog)
-	guard := newKeylessGuard(t, store, idempotent.Config{Steps: []string{"a"}, OnStoreFault: idempotent.FailOpen, Observe: events.observe})
+	guard := newKeylessGuard(t, store, idempotent.Config{Steps: saga.Steps(named[string]("a")), OnStoreFault: idempotent.FailOpen, Observe: events.observe})
 	var did diary
 	out, err := idempotent.Do(t.Context(), guard, "k", func(ctx context.Context) (string, error) {
 		db.Inject(dynamotest.Fault{Operation: "UpdateItem", Times: dynamotest.Always, Do: dynamotest.LoseRequest()})
@@ -124,7 +125,7 @@ func nothingIsUndoneThatCannotBeRecordedFirst(t *testing.T) {
 	tr.fails["hotel"] = idempotent.Permanent(errSoldOut)
 	db.Inject(dynamotest.Fault{Operation: "UpdateItem", Nth: 2, Times: dynamotest.Always, Do: dynamotest.LoseRequest()})
 	_, err := call()
-	if !errors.Is(err, idempotent.ErrCompensation) || !errors.Is(err, idempotent.ErrStore) || !errors.Is(err, errSoldOut) {
+	if !errors.Is(err, saga.ErrCompensation) || !errors.Is(err, idempotent.ErrStore) || !errors.Is(err, errSoldOut) {
 		t.Fatal(err)
 	}
 	tr.wants(t, "flight", "hotel")
@@ -143,13 +144,14 @@ func noise(n int) string {
 func TestAnOutputThatIsTooLargeDoesNotUndoItsStep(t *testing.T) {
 	_, store := newDynamo(t)
 	events := new(eventLog)
-	guard := newKeylessGuard(t, store, idempotent.Config{Steps: []string{"big", "next"}, Observe: events.observe})
 	var did diary
 	large := noise(500 << 10)
-	call := func(reconcile func(context.Context) (string, bool, error)) (int, error) {
+	call := func(reconcile func(context.Context, saga.Call) (string, bool, error)) (int, error) {
+		big := saga.NewStep(saga.Spec[string]{Name: "big", Reconcile: reconcile})
+		steps := saga.Steps(big, named[string]("next"))
+		guard := newKeylessGuard(t, elsewhere(store), idempotent.Config{Steps: steps, Observe: events.observe})
 		return idempotent.Do(t.Context(), guard, "k", func(ctx context.Context) (int, error) {
-			spec := idempotent.StepSpec[string]{Name: "big", Reconcile: reconcile}
-			out, err := idempotent.StepAs(ctx, spec, func(context.Context) (string, error) { did.note("big"); return large, nil })
+			out, err := big.Run(ctx, func(context.Context, saga.Call) (string, error) { did.note("big"); return large, nil })
 			if err != nil {
 				return 0, err
 			}
@@ -157,16 +159,16 @@ func TestAnOutputThatIsTooLargeDoesNotUndoItsStep(t *testing.T) {
 			return len(out), err
 		})
 	}
-	if _, err := call(nil); !errors.Is(err, idempotent.ErrPartialSuccess) || !errors.Is(err, errBroken) {
+	if _, err := call(nil); !errors.Is(err, saga.ErrPartialSuccess) || !errors.Is(err, errBroken) {
 		t.Fatal(err)
 	}
 	wantKinds(t, events, idempotent.EventNotStored, idempotent.EventPartialSuccess)
 	did.wants(t, "big", "next fails")
-	if _, err := call(nil); !errors.Is(err, idempotent.ErrResultNotStored) || !errors.Is(err, idempotent.ErrStep) {
+	if _, err := call(nil); !errors.Is(err, idempotent.ErrResultNotStored) || !errors.Is(err, saga.ErrStep) {
 		t.Fatal(err)
 	}
 	did.wants(t)
-	if _, err := call(func(context.Context) (string, bool, error) { return large, true, nil }); !errors.Is(err, errBroken) {
+	if _, err := call(func(context.Context, saga.Call) (string, bool, error) { return large, true, nil }); !errors.Is(err, errBroken) {
 		t.Fatal(err)
 	}
 	did.wants(t, "next fails")
@@ -174,14 +176,14 @@ func TestAnOutputThatIsTooLargeDoesNotUndoItsStep(t *testing.T) {
 
 func TestAStepForWhichThereIsNoRoomDoesNotRun(t *testing.T) {
 	_, store := newDynamo(t)
-	guard := newKeylessGuard(t, store, idempotent.Config{Steps: []string{"part/"}})
+	guard := newKeylessGuard(t, store, idempotent.Config{Steps: saga.Steps(familyNamed[string]("part/"))})
 	var did diary
 	full := false
 	_, err := idempotent.Do(t.Context(), guard, "k", func(ctx context.Context) (string, error) {
 		for size := 100 << 10; ; {
 			name := "part/" + rand.Text()
 			ran := false
-			_, err := idempotent.Step(ctx, name, func(context.Context) (string, error) {
+			_, err := named[string](name).Run(ctx, func(context.Context, saga.Call) (string, error) {
 				ran = true
 				return noise(size), nil
 			})
@@ -208,16 +210,14 @@ func TestAStepForWhichThereIsNoRoomDoesNotRun(t *testing.T) {
 func TestAFullRecordCanStillBeUndone(t *testing.T) {
 	for range 5 {
 		_, store := newDynamo(t)
-		guard := newKeylessGuard(t, store, idempotent.Config{Steps: []string{"part/"}})
 		undone := 0
+		family := saga.NewFamily(saga.Spec[string]{Name: "part/", Compensate: func(context.Context, saga.Call, string) error { undone++; return nil }})
+		guard := newKeylessGuard(t, store, idempotent.Config{Steps: saga.Steps(family)})
 		var parts []string
 		_, err := idempotent.Do(t.Context(), guard, "k", func(ctx context.Context) (string, error) {
 			for {
-				name := "part/" + rand.Text()
-				_, err := idempotent.StepAs(ctx, idempotent.StepSpec[string]{
-					Name:       name,
-					Compensate: func(context.Context, string) error { undone++; return nil },
-				}, func(context.Context) (string, error) {
+				name := rand.Text()
+				_, err := family.Step(name).Run(ctx, func(context.Context, saga.Call) (string, error) {
 					parts = append(parts, name)
 					return noise(20<<10 + len(parts)*97), nil
 				})
@@ -226,7 +226,7 @@ func TestAFullRecordCanStillBeUndone(t *testing.T) {
 				}
 			}
 		})
-		if !errors.Is(err, idempotent.ErrPermanent) || errors.Is(err, idempotent.ErrCompensation) || undone != len(parts) {
+		if !errors.Is(err, idempotent.ErrPermanent) || errors.Is(err, saga.ErrCompensation) || undone != len(parts) {
 			t.Fatalf("%d of %d undone, %v", undone, len(parts), err)
 		}
 	}
@@ -238,14 +238,8 @@ func TestConfigOfStepsIsChecked(t *testing.T) {
 		config idempotent.Config
 		field  string
 	}{
-		"empty name":            {persistence.NewMemory(), idempotent.Config{Steps: []string{""}}, "Steps"},
-		"colon":                 {persistence.NewMemory(), idempotent.Config{Steps: []string{"a:b"}}, "Steps"},
-		"control character":     {persistence.NewMemory(), idempotent.Config{Steps: []string{"a\n"}}, "Steps"},
-		"no UTF-8":              {persistence.NewMemory(), idempotent.Config{Steps: []string{"\xff"}}, "Steps"},
-		"long":                  {persistence.NewMemory(), idempotent.Config{Steps: []string{strings.Repeat("x", 201)}}, "Steps"},
-		"twice":                 {persistence.NewMemory(), idempotent.Config{Steps: []string{"a", "b", "a"}}, "Steps"},
-		"no checkpoints":        {&another{persistence.NewMemory()}, idempotent.Config{Steps: []string{"a"}}, "Steps"},
-		"no checkpoints behind": {cached.New(&another{persistence.NewMemory()}, cached.Limits{}), idempotent.Config{Steps: []string{"a"}}, "Steps"},
+		"no checkpoints":        {&another{persistence.NewMemory()}, idempotent.Config{Steps: saga.Steps(named[string]("a"))}, "Steps"},
+		"no checkpoints behind": {cached.New(&another{persistence.NewMemory()}, cached.Limits{}), idempotent.Config{Steps: saga.Steps(named[string]("a"))}, "Steps"},
 		"no transactions":       {persistence.NewMemory(), idempotent.Config{OnlyEnlists: true}, "OnlyEnlists"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -259,23 +253,43 @@ func TestConfigOfStepsIsChecked(t *testing.T) {
 	}
 	_, store := newDynamo(t)
 	cached := cached.New(store, cached.Limits{})
-	if _, err := idempotent.New(cached, idempotent.Config{Operation: "a", Steps: []string{"a"}}); err != nil {
+	if _, err := idempotent.New(cached, idempotent.Config{Operation: "a", Steps: saga.Steps(named[string]("a"))}); err != nil {
 		t.Error(err)
 	}
 	if _, err := idempotent.New(cached, idempotent.Config{Operation: "b", OnlyEnlists: true}); err != nil {
 		t.Error(err)
 	}
-	if _, err := idempotent.New(cached, idempotent.Config{Operation: "c", OnlyEnlists: true, Steps: []string{"a"}}); err == nil {
+	if _, err := idempotent.New(cached, idempotent.Config{Operation: "c", OnlyEnlists: true, Steps: saga.Steps(named[string]("a"))}); err == nil {
 		t.Error("a call without a record has steps")
 	}
 }
 
-func TestTheDeclaredStepsAreTheGuards(t *testing.T) {
-	steps := []string{"a"}
-	guard := newKeylessGuard(t, persistence.NewMemory(), idempotent.Config{Steps: steps})
-	steps[0] = "b"
-	var did diary
-	if _, err := idempotent.Do(t.Context(), guard, "k", func(ctx context.Context) (string, error) { return did.step(ctx, "a") }); err != nil || !slices.Equal(did.entries, []string{"a"}) {
-		t.Error(err)
+// Declarations are program text: what is wrong with one ends the program where it is made.
+func TestWhatIsWrongWithADeclarationPanics(t *testing.T) {
+	for name, declare := range map[string]func(){
+		"a step needs a name": func() { saga.NewStep(saga.Spec[string]{}) },
+		"a colon":             func() { saga.NewStep(saga.Spec[string]{Name: "a:b"}) },
+		"printable":           func() { saga.NewStep(saga.Spec[string]{Name: "a\n"}) },
+		"not printable":       func() { saga.NewStep(saga.Spec[string]{Name: "\xff"}) },
+		"the limit is 200":    func() { saga.NewStep(saga.Spec[string]{Name: strings.Repeat("x", 201)}) },
+		"use NewFamily":       func() { saga.NewStep(saga.Spec[string]{Name: "a/"}) },
+		"ends in":             func() { saga.NewFamily(saga.Spec[string]{Name: "a"}) },
+		"declared twice":      func() { saga.Steps(named[string]("a"), named[string]("b"), saga.Retired("a")) },
+		"has a colon":         func() { saga.Retired("a:b") },
+		"can't be stored":     func() { saga.NewStep(saga.Spec[chan int]{Name: "a"}) },
+		"nil function":        func() { _, _ = named[string]("a").Run(t.Context(), nil) },
+		"of a nil function":   func() { _ = named[string]("a").Do(t.Context(), nil) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			defer func() {
+				if text := fmt.Sprint(recover()); !strings.Contains(text, strings.TrimPrefix(strings.TrimPrefix(name, "not "), "a colon")) {
+					t.Errorf("panic %q", text)
+				}
+			}()
+			declare()
+		})
+	}
+	if saga.Steps() != nil {
+		t.Error("no steps are some")
 	}
 }

@@ -1,4 +1,4 @@
-package idempotent_test
+package saga_test
 
 import (
 	"bytes"
@@ -16,6 +16,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
 	"github.com/ikkai-go/idempotency/idempotent"
+	"github.com/ikkai-go/idempotency/idempotent/saga"
 	"github.com/ikkai-go/idempotency/persistence"
 )
 
@@ -23,7 +24,7 @@ import (
 
 func readStepsPage(t *testing.T) string {
 	t.Helper()
-	text, err := os.ReadFile("../docs/steps.md")
+	text, err := os.ReadFile("../../docs/steps.md")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -36,26 +37,44 @@ type shipment struct {
 	addressUnknown, warehouseDown, bankSilent bool
 }
 
-var shipmentSteps = []string{"reserve-stock", "charge", "ship"}
+// shipmentSteps are its steps.
+type shipmentSteps struct{ reserve, charge, ship *saga.Step[string] }
 
-func (o *shipment) place(ctx context.Context) (string, error) {
-	_, err := idempotent.StepAs(ctx, idempotent.StepSpec[string]{
-		Name: "reserve-stock",
-		Compensate: func(context.Context, string) error {
-			if o.warehouseDown {
-				return errors.New("the warehouse does not answer")
-			}
-			o.note("put back")
-			return nil
-		},
-	}, func(context.Context) (string, error) { return "box-7", nil })
+func (o *shipment) steps() shipmentSteps {
+	return shipmentSteps{
+		reserve: saga.NewStep(saga.Spec[string]{
+			Name: "reserve-stock",
+			Compensate: func(context.Context, saga.Call, string) error {
+				if o.warehouseDown {
+					return errors.New("the warehouse does not answer")
+				}
+				o.note("put back")
+				return nil
+			},
+		}),
+		charge: saga.NewStep(saga.Spec[string]{
+			Name: "charge", AtMostOnce: true,
+			Compensate: func(context.Context, saga.Call, string) error { o.note("refund"); return nil },
+		}),
+		ship: saga.NewStep(saga.Spec[string]{Name: "ship"}),
+	}
+}
+
+// guard guards the shipment.
+func (o *shipment) guard(t *testing.T, store persistence.Store) func() (string, error) {
+	steps := o.steps()
+	guard := newKeylessGuard(t, store, idempotent.Config{Steps: saga.Steps(steps.reserve, steps.charge, steps.ship)})
+	return func() (string, error) {
+		return idempotent.Do(t.Context(), guard, "order-1", func(ctx context.Context) (string, error) { return o.place(ctx, steps) })
+	}
+}
+
+func (o *shipment) place(ctx context.Context, steps shipmentSteps) (string, error) {
+	_, err := steps.reserve.Run(ctx, func(context.Context, saga.Call) (string, error) { return "box-7", nil })
 	if err != nil {
 		return "", err
 	}
-	charge, err := idempotent.StepAs(ctx, idempotent.StepSpec[string]{
-		Name: "charge", AtMostOnce: true,
-		Compensate: func(context.Context, string) error { o.note("refund"); return nil },
-	}, func(context.Context) (string, error) {
+	charge, err := steps.charge.Run(ctx, func(context.Context, saga.Call) (string, error) {
 		o.note("charge")
 		if o.bankSilent {
 			return "", errBroken
@@ -65,20 +84,18 @@ func (o *shipment) place(ctx context.Context) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	_, err = idempotent.Step(ctx, "ship", func(context.Context) (string, error) {
+	return charge, steps.ship.Do(ctx, func(context.Context, saga.Call) error {
 		if o.addressUnknown {
-			return "", idempotent.Permanent(errors.New("the address does not exist"))
+			return idempotent.Permanent(errors.New("the address does not exist"))
 		}
-		return "", nil
+		return nil
 	})
-	return charge, err
 }
 
 func TestTheRecordLooksAsThePageSays(t *testing.T) {
 	store := persistence.NewMemory()
-	guard := newKeylessGuard(t, store, idempotent.Config{Steps: shipmentSteps})
-	_, err := idempotent.Do(t.Context(), guard, "order-1", (&shipment{addressUnknown: true, warehouseDown: true}).place)
-	if !errors.Is(err, idempotent.ErrCompensation) {
+	_, err := (&shipment{addressUnknown: true, warehouseDown: true}).guard(t, store)()
+	if !errors.Is(err, saga.ErrCompensation) {
 		t.Fatal(err)
 	}
 	_, page, _ := strings.Cut(readStepsPage(t), "```json\n")
@@ -159,25 +176,22 @@ func TestAnOperatorCanSettleARecordThatIsStuck(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			db, store := newDynamo(t)
-			guard := newKeylessGuard(t, store, idempotent.Config{Steps: shipmentSteps})
 			o := story.order
-			call := func() error {
-				_, err := idempotent.Do(t.Context(), guard, "order-1", o.place)
-				return err
-			}
+			place := o.guard(t, store)
+			call := func() error { _, err := place(); return err }
 			for range 2 { // it does not get better by itself
 				if err := call(); err == nil {
 					t.Fatal("no error")
 				}
 			}
 			o.bankSilent = false
-			if err := call(); !errors.Is(err, idempotent.ErrCompensation) && !errors.Is(err, idempotent.ErrOutcomeUnknown) {
+			if err := call(); !errors.Is(err, saga.ErrCompensation) && !errors.Is(err, idempotent.ErrOutcomeUnknown) {
 				t.Fatal(err)
 			}
 			o.entries = nil
 			record := db.Items(table)[0]
 			story.settle(operator{t, db.Client(), map[string]types.AttributeValue{"idempotency_key": record["idempotency_key"]}})
-			if err := call(); !errors.Is(err, story.err) || errors.Is(err, idempotent.ErrCompensation) {
+			if err := call(); !errors.Is(err, story.err) || errors.Is(err, saga.ErrCompensation) {
 				t.Errorf("error %v, want %v", err, story.err)
 			}
 			o.wants(t, story.done...)

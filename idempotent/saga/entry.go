@@ -1,4 +1,4 @@
-package idempotent
+package saga
 
 import (
 	"bytes"

@@ -1,4 +1,4 @@
-package idempotent_test
+package saga_test
 
 import (
 	"context"
@@ -13,65 +13,14 @@ import (
 	"time"
 
 	"github.com/ikkai-go/idempotency/idempotent"
+	"github.com/ikkai-go/idempotency/idempotent/saga"
 	"github.com/ikkai-go/idempotency/persistence"
 )
-
-var errBroken = errors.New("broken")
-
-// diary is what the steps of a test have done, in order.
-type diary struct {
-	mu      sync.Mutex
-	entries []string
-}
-
-func (d *diary) note(format string, args ...any) {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	d.entries = append(d.entries, fmt.Sprintf(format, args...))
-}
-
-// wants compares the diary since the last call.
-func (d *diary) wants(t *testing.T, want ...string) {
-	t.Helper()
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	if !slices.Equal(d.entries, want) {
-		t.Errorf("done: %q, want %q", d.entries, want)
-	}
-	d.entries = nil
-}
-
-// step is a step that writes its name into a diary and returns it in upper case.
-func (d *diary) step(ctx context.Context, name string) (string, error) {
-	return idempotent.Step(ctx, name, func(context.Context) (string, error) {
-		d.note("%s", name)
-		return strings.ToUpper(name), nil
-	})
-}
-
-// failing is a step that fails.
-func (d *diary) failing(ctx context.Context, name string, err error) (string, error) {
-	return idempotent.Step(ctx, name, func(context.Context) (string, error) {
-		d.note("%s fails", name)
-		return "", err
-	})
-}
-
-// keeper is a store with what these tests need of it.
-type keeper interface {
-	persistence.Store
-	persistence.Checkpointer
-}
-
-// elsewhere is the store as another environment has it.
-func elsewhere(store persistence.Store) persistence.Store {
-	return &struct{ keeper }{store.(keeper)}
-}
 
 func TestAFinishedStepIsNotRunAgain(t *testing.T) {
 	onEveryStore(t, func(t *testing.T, store persistence.Store) {
 		events := new(eventLog)
-		guard := newKeylessGuard(t, store, idempotent.Config{Steps: []string{"reserve", "charge"}, Observe: events.observe})
+		guard := newKeylessGuard(t, store, idempotent.Config{Steps: saga.Steps(named[string]("reserve"), named[string]("charge")), Observe: events.observe})
 		var did diary
 		down := true
 		call := func() (string, error) {
@@ -89,8 +38,8 @@ func TestAFinishedStepIsNotRunAgain(t *testing.T) {
 			})
 		}
 		_, err := call()
-		partial, ok := errors.AsType[*idempotent.PartialSuccessError](err)
-		if !ok || !errors.Is(err, errBroken) || !errors.Is(err, idempotent.ErrPartialSuccess) || !slices.Equal(partial.Done, []string{"reserve"}) {
+		partial, ok := errors.AsType[*saga.PartialSuccessError](err)
+		if !ok || !errors.Is(err, errBroken) || !errors.Is(err, saga.ErrPartialSuccess) || !slices.Equal(partial.Done, []string{"reserve"}) {
 			t.Fatalf("error %v of %T", err, err)
 		}
 		did.wants(t, "reserve", "charge fails")
@@ -109,16 +58,9 @@ func TestAFinishedStepIsNotRunAgain(t *testing.T) {
 	})
 }
 
-func wantKinds(t *testing.T, log *eventLog, want ...idempotent.EventKind) {
-	t.Helper()
-	if got := log.kinds(); !slices.Equal(got, want) {
-		t.Errorf("events: %v, want %v", got, want)
-	}
-}
-
 func TestARunThatDiesIsResumedAfterItsLastStep(t *testing.T) {
 	inVirtualTime(t, func(t *testing.T, store persistence.Store) {
-		guard := newKeylessGuard(t, store, idempotent.Config{Steps: []string{"a", "b", "c"}, Renewal: idempotent.LeaseWholeRuns, Lease: time.Minute, ClockSkew: time.Second})
+		guard := newKeylessGuard(t, store, idempotent.Config{Steps: saga.Steps(named[string]("a"), named[string]("b"), named[string]("c")), Renewal: idempotent.LeaseWholeRuns, Lease: time.Minute, ClockSkew: time.Second})
 		var did diary
 		frozen := make(chan struct{})
 		go func() {
@@ -135,7 +77,7 @@ func TestARunThatDiesIsResumedAfterItsLastStep(t *testing.T) {
 		}()
 		synctest.Wait()
 		time.Sleep(time.Minute + time.Second)
-		second := newKeylessGuard(t, elsewhere(store), idempotent.Config{Steps: []string{"a", "b", "c"}})
+		second := newKeylessGuard(t, elsewhere(store), idempotent.Config{Steps: saga.Steps(named[string]("a"), named[string]("b"), named[string]("c"))})
 		did.wants(t, "a", "b")
 		out, err := idempotent.Do(t.Context(), second, "k", func(ctx context.Context) (string, error) {
 			for _, name := range []string{"a", "b", "c"} {
@@ -158,7 +100,7 @@ func TestARunThatDiesIsResumedAfterItsLastStep(t *testing.T) {
 // to its first owner until it writes. From then on that owner starts nothing.
 func TestASupersededOwnerCannotStartItsNextStep(t *testing.T) {
 	store := persistence.NewMemory()
-	guard := newKeylessGuard(t, store, idempotent.Config{Steps: []string{"a", "b", "c"}})
+	guard := newKeylessGuard(t, store, idempotent.Config{Steps: saga.Steps(named[string]("a"), named[string]("b"), named[string]("c"))})
 	var did diary
 	_, err := idempotent.Do(t.Context(), guard, "k", func(ctx context.Context) (string, error) {
 		if _, err := did.step(ctx, "a"); err != nil {
@@ -168,15 +110,15 @@ func TestASupersededOwnerCannotStartItsNextStep(t *testing.T) {
 		r.Owner = "somebody else"
 		store.Put(r)
 		_, err := did.step(ctx, "b")
-		if lost, ok := errors.AsType[*idempotent.StepError](err); !ok || !errors.Is(err, idempotent.ErrLeaseLost) || !lost.Executed {
+		if lost, ok := errors.AsType[*saga.StepError](err); !ok || !errors.Is(err, idempotent.ErrLeaseLost) || !lost.Executed {
 			t.Errorf("the step under way: %v", err)
 		}
 		return did.step(ctx, "c")
 	})
-	if !errors.Is(err, idempotent.ErrLeaseLost) || !errors.Is(err, idempotent.ErrStep) {
+	if !errors.Is(err, idempotent.ErrLeaseLost) || !errors.Is(err, saga.ErrStep) {
 		t.Errorf("the next step: %v", err)
 	}
-	if _, partial := errors.AsType[*idempotent.PartialSuccessError](err); partial {
+	if _, partial := errors.AsType[*saga.PartialSuccessError](err); partial {
 		t.Error("told of steps that are somebody else's")
 	}
 	did.wants(t, "a", "b")
@@ -184,7 +126,7 @@ func TestASupersededOwnerCannotStartItsNextStep(t *testing.T) {
 
 func TestStepsAreKnownByNameNotByPosition(t *testing.T) {
 	onEveryStore(t, func(t *testing.T, store persistence.Store) {
-		guard := newKeylessGuard(t, store, idempotent.Config{Steps: []string{"a", "b", "new"}})
+		guard := newKeylessGuard(t, store, idempotent.Config{Steps: saga.Steps(named[string]("a"), named[string]("b"), named[string]("new"))})
 		var did diary
 		run := func(names ...string) error {
 			_, err := idempotent.Do(t.Context(), guard, "k", func(ctx context.Context) (string, error) {
@@ -210,7 +152,7 @@ func TestStepsAreKnownByNameNotByPosition(t *testing.T) {
 
 func TestWhatIsWrongWithAStepIsSaidBeforeItRuns(t *testing.T) {
 	guarded := func(t *testing.T, fn func(context.Context) error) error {
-		guard := newKeylessGuard(t, persistence.NewMemory(), idempotent.Config{Steps: []string{"a", "b", "mail/"}})
+		guard := newKeylessGuard(t, persistence.NewMemory(), idempotent.Config{Steps: saga.Steps(named[string]("a"), named[string]("b"), familyNamed[string]("mail/"))})
 		_, err := idempotent.Do(t.Context(), guard, "k", func(ctx context.Context) (string, error) { return "", fn(ctx) })
 		return err
 	}
@@ -223,47 +165,47 @@ func TestWhatIsWrongWithAStepIsSaidBeforeItRuns(t *testing.T) {
 		"outside of a guarded call": {func(t *testing.T) error {
 			_, err := did.step(t.Context(), "a")
 			return err
-		}, idempotent.ErrStepMisuse, nil},
+		}, saga.ErrStepMisuse, nil},
 		"in a call that declares none": {func(t *testing.T) error {
 			guard := newKeylessGuard(t, persistence.NewMemory(), idempotent.Config{})
 			_, err := idempotent.Do(t.Context(), guard, "k", func(ctx context.Context) (string, error) { return did.step(ctx, "a") })
 			return err
-		}, idempotent.ErrStepMisuse, nil},
+		}, saga.ErrStepMisuse, nil},
 		"in a call inside of one that declares it": {func(t *testing.T) error {
 			inner := newKeylessGuard(t, persistence.NewMemory(), idempotent.Config{})
 			return guarded(t, func(ctx context.Context) error {
 				_, err := idempotent.Do(ctx, inner, "k", func(ctx context.Context) (string, error) { return did.step(ctx, "a") })
 				return err
 			})
-		}, idempotent.ErrStepMisuse, nil},
+		}, saga.ErrStepMisuse, nil},
 		"not declared": {func(t *testing.T) error {
 			return guarded(t, func(ctx context.Context) error { _, err := did.step(ctx, "c"); return err })
-		}, idempotent.ErrStepMisuse, nil},
+		}, saga.ErrStepMisuse, nil},
 		"a family without a member": {func(t *testing.T) error {
 			return guarded(t, func(ctx context.Context) error { _, err := did.step(ctx, "mail/"); return err })
-		}, idempotent.ErrStepMisuse, nil},
+		}, saga.ErrStepMisuse, nil},
 		"twice": {func(t *testing.T) error {
 			return guarded(t, func(ctx context.Context) error {
 				_, _ = did.step(ctx, "a")
 				_, err := did.step(ctx, "a")
 				return err
 			})
-		}, idempotent.ErrStepMisuse, []string{"a"}},
+		}, saga.ErrStepMisuse, []string{"a"}},
 		"inside of another": {func(t *testing.T) error {
 			return guarded(t, func(ctx context.Context) error {
-				_, err := idempotent.Step(ctx, "a", func(ctx context.Context) (string, error) { return did.step(ctx, "b") })
+				_, err := named[string]("a").Run(ctx, func(ctx context.Context, _ saga.Call) (string, error) { return did.step(ctx, "b") })
 				return err
 			})
-		}, idempotent.ErrStepMisuse, nil},
+		}, saga.ErrStepMisuse, nil},
 		"an input that is no JSON": {func(t *testing.T) error {
 			return guarded(t, func(ctx context.Context) error {
-				_, err := idempotent.StepAs(ctx, idempotent.StepSpec[string]{Name: "a", Input: func() {}}, func(context.Context) (string, error) {
+				_, err := named[string]("a").RunFor(ctx, func() {}, func(context.Context, saga.Call) (string, error) {
 					did.note("a")
 					return "", nil
 				})
 				return err
 			})
-		}, idempotent.ErrStepMisuse, nil},
+		}, saga.ErrStepMisuse, nil},
 		"after the call": {func(t *testing.T) error {
 			var late context.Context
 			_ = guarded(t, func(ctx context.Context) error {
@@ -272,11 +214,11 @@ func TestWhatIsWrongWithAStepIsSaidBeforeItRuns(t *testing.T) {
 			})
 			_, err := did.step(late, "a")
 			return err
-		}, idempotent.ErrStepMisuse, nil},
+		}, saga.ErrStepMisuse, nil},
 	} {
 		t.Run(name, func(t *testing.T) {
 			err := test.call(t)
-			if _, ok := errors.AsType[*idempotent.StepError](err); !ok || !errors.Is(err, test.want) || !errors.Is(err, idempotent.ErrStep) {
+			if _, ok := errors.AsType[*saga.StepError](err); !ok || !errors.Is(err, test.want) || !errors.Is(err, saga.ErrStep) {
 				t.Errorf("error %v", err)
 			}
 			did.wants(t, test.done...)
@@ -285,7 +227,7 @@ func TestWhatIsWrongWithAStepIsSaidBeforeItRuns(t *testing.T) {
 }
 
 func TestAStepOfAFamilyIsDeclaredByIts(t *testing.T) {
-	guard := newKeylessGuard(t, persistence.NewMemory(), idempotent.Config{Steps: []string{"mail/"}})
+	guard := newKeylessGuard(t, persistence.NewMemory(), idempotent.Config{Steps: saga.Steps(familyNamed[string]("mail/"))})
 	var did diary
 	if _, err := idempotent.Do(t.Context(), guard, "k", func(ctx context.Context) (string, error) {
 		_, err := did.step(ctx, "mail/1")
@@ -304,7 +246,7 @@ func TestAStepOfAFamilyIsDeclaredByIts(t *testing.T) {
 func TestAStepThatTheCodeNoLongerKnowsStopsTheCallBeforeItStarts(t *testing.T) {
 	onEveryStore(t, func(t *testing.T, store persistence.Store) {
 		var did diary
-		before := newKeylessGuard(t, store, idempotent.Config{Steps: []string{"reserve", "charge"}})
+		before := newKeylessGuard(t, store, idempotent.Config{Steps: saga.Steps(named[string]("reserve"), named[string]("charge"))})
 		_, err := idempotent.Do(t.Context(), before, "k", func(ctx context.Context) (string, error) {
 			_, _ = did.step(ctx, "reserve")
 			_, _ = did.step(ctx, "charge")
@@ -314,19 +256,25 @@ func TestAStepThatTheCodeNoLongerKnowsStopsTheCallBeforeItStarts(t *testing.T) {
 			t.Fatal(err)
 		}
 		did.wants(t, "reserve", "charge")
-		for _, steps := range [][]string{{"reserve", "charge-card"}, nil} {
-			after := newKeylessGuard(t, elsewhere(store), idempotent.Config{Steps: steps})
+		for range 2 {
+			after := newKeylessGuard(t, elsewhere(store), idempotent.Config{Steps: saga.Steps(named[string]("reserve"), named[string]("charge-card"))})
 			_, err = idempotent.Do(t.Context(), after, "k", func(ctx context.Context) (string, error) {
 				did.note("runs")
 				return did.step(ctx, "charge-card")
 			})
-			unknown, ok := errors.AsType[*idempotent.StepError](err)
-			if !ok || !errors.Is(err, idempotent.ErrUnknownStep) || unknown.Key == "" || (steps != nil && unknown.Step != "charge") {
+			unknown, ok := errors.AsType[*saga.StepError](err)
+			if !ok || !errors.Is(err, saga.ErrUnknownStep) || unknown.Key == "" || unknown.Step != "charge" {
 				t.Errorf("error %v", err)
 			}
 			did.wants(t)
 		}
-		again := newKeylessGuard(t, elsewhere(store), idempotent.Config{Steps: []string{"reserve", "charge", "charge-card"}})
+		stepless := newKeylessGuard(t, elsewhere(store), idempotent.Config{})
+		_, err = idempotent.Do(t.Context(), stepless, "k", func(context.Context) (string, error) { did.note("runs"); return "", nil })
+		if v := idempotent.VerdictOf(err); !errors.Is(err, idempotent.ErrConfig) || v != (idempotent.Verdict{Code: idempotent.CodeStuck}) {
+			t.Errorf("error %v, verdict %+v", err, v)
+		}
+		did.wants(t)
+		again := newKeylessGuard(t, elsewhere(store), idempotent.Config{Steps: saga.Steps(named[string]("reserve"), named[string]("charge"), named[string]("charge-card"))})
 		if _, err := idempotent.Do(t.Context(), again, "k", func(ctx context.Context) (string, error) { return did.step(ctx, "charge") }); err != nil {
 			t.Errorf("nothing was lost, and yet: %v", err)
 		}
@@ -336,11 +284,11 @@ func TestAStepThatTheCodeNoLongerKnowsStopsTheCallBeforeItStarts(t *testing.T) {
 
 func TestAStepWithAnotherInputIsRefused(t *testing.T) {
 	onEveryStore(t, func(t *testing.T, store persistence.Store) {
-		guard := newKeylessGuard(t, store, idempotent.Config{Steps: []string{"charge"}})
+		guard := newKeylessGuard(t, store, idempotent.Config{Steps: saga.Steps(named[string]("charge"))})
 		var did diary
 		charge := func(input any) error {
 			_, err := idempotent.Do(t.Context(), guard, "k", func(ctx context.Context) (string, error) {
-				_, err := idempotent.StepAs(ctx, idempotent.StepSpec[string]{Name: "charge", Input: input}, func(context.Context) (string, error) {
+				_, err := named[string]("charge").RunFor(ctx, input, func(context.Context, saga.Call) (string, error) {
 					did.note("charge %v", input)
 					return "", nil
 				})
@@ -358,7 +306,7 @@ func TestAStepWithAnotherInputIsRefused(t *testing.T) {
 			t.Fatal(err)
 		}
 		for _, other := range []any{amount{9007199254740992}, nil, 0, "", []int{}} {
-			if err := charge(other); !errors.Is(err, idempotent.ErrStepInput) {
+			if err := charge(other); !errors.Is(err, saga.ErrStepInput) {
 				t.Errorf("input %v: %v", other, err)
 			}
 		}
@@ -371,26 +319,27 @@ func TestAStepWithAnotherInputIsRefused(t *testing.T) {
 
 func TestAStepHasATokenThatIsTheSameInEveryAttempt(t *testing.T) {
 	store := persistence.NewMemory()
-	guard := newKeylessGuard(t, store, idempotent.Config{Steps: []string{"a", "b"}})
 	seen := make(map[string][]string)
 	note := func(ctx context.Context, where string) {
-		call, ok := idempotent.StepFrom(ctx)
+		call, ok := saga.CallFrom(ctx)
 		if !ok || len(call.Token) != 32 {
 			t.Errorf("%s: %+v, %t", where, call, ok)
 		}
 		seen[where] = append(seen[where], call.Token)
 	}
-	for _, key := range []string{"1", "1", "2"} {
+	key := ""
+	b := saga.NewStep(saga.Spec[string]{Name: "b", Compensate: func(ctx context.Context, _ saga.Call, _ string) error {
+		note(ctx, key+" undo b")
+		return errBroken
+	}})
+	guard := newKeylessGuard(t, store, idempotent.Config{Steps: saga.Steps(named[string]("a"), b)})
+	for _, key = range []string{"1", "1", "2"} {
 		_, _ = idempotent.Do(t.Context(), guard, key, func(ctx context.Context) (string, error) {
-			if _, ok := idempotent.StepFrom(ctx); ok {
+			if _, ok := saga.CallFrom(ctx); ok {
 				t.Error("a step outside of steps")
 			}
-			spec := idempotent.StepSpec[string]{Name: "b", Compensate: func(ctx context.Context, _ string) error {
-				note(ctx, key+" undo b")
-				return errBroken
-			}}
-			_, _ = idempotent.Step(ctx, "a", func(ctx context.Context) (string, error) { note(ctx, key+" a"); return "", errBroken })
-			_, _ = idempotent.StepAs(ctx, spec, func(ctx context.Context) (string, error) { note(ctx, key+" b"); return "", nil })
+			_, _ = named[string]("a").Run(ctx, func(ctx context.Context, _ saga.Call) (string, error) { note(ctx, key+" a"); return "", errBroken })
+			_, _ = b.Run(ctx, func(ctx context.Context, _ saga.Call) (string, error) { note(ctx, key+" b"); return "", nil })
 			return "", idempotent.Permanent(errBroken)
 		})
 	}
@@ -411,7 +360,7 @@ func TestAStepHasATokenThatIsTheSameInEveryAttempt(t *testing.T) {
 
 func TestStepsRunInParallel(t *testing.T) {
 	onEveryStore(t, func(t *testing.T, store persistence.Store) {
-		guard := newKeylessGuard(t, store, idempotent.Config{Steps: []string{"part/"}})
+		guard := newKeylessGuard(t, store, idempotent.Config{Steps: saga.Steps(familyNamed[int]("part/"))})
 		var did diary
 		const parts = 20
 		call := func(failing int) (int, error) {
@@ -420,7 +369,7 @@ func TestStepsRunInParallel(t *testing.T) {
 				var group sync.WaitGroup
 				for i := range parts {
 					group.Go(func() {
-						results[i], errs[i] = idempotent.Step(ctx, fmt.Sprint("part/", i), func(context.Context) (int, error) {
+						results[i], errs[i] = named[int](fmt.Sprint("part/", i)).Run(ctx, func(context.Context, saga.Call) (int, error) {
 							did.note("%d", i)
 							if i == failing {
 								return 0, errBroken
@@ -438,7 +387,7 @@ func TestStepsRunInParallel(t *testing.T) {
 			})
 		}
 		_, err := call(7)
-		partial, ok := errors.AsType[*idempotent.PartialSuccessError](err)
+		partial, ok := errors.AsType[*saga.PartialSuccessError](err)
 		if !ok || len(partial.Done) != parts-1 || slices.Contains(partial.Done, "part/7") {
 			t.Fatalf("error %v", err)
 		}
@@ -462,13 +411,13 @@ func TestTheCallWaitsForStepsUnderWay(t *testing.T) {
 			"failure": func() (string, error) { return "", idempotent.Permanent(errBroken) },
 			"panic":   func() (string, error) { panic(errBroken) },
 		} {
-			guard := newKeylessGuard(t, store, idempotent.Config{Operation: name, Steps: []string{"slow"}})
+			guard := newKeylessGuard(t, store, idempotent.Config{Operation: name, Steps: saga.Steps(named[string]("slow"))})
 			var did diary
 			func() {
 				defer func() { _ = recover() }()
 				_, _ = idempotent.Do(t.Context(), guard, "k", func(ctx context.Context) (string, error) {
 					go func() {
-						_, _ = idempotent.Step(ctx, "slow", func(ctx context.Context) (string, error) {
+						_, _ = named[string]("slow").Run(ctx, func(ctx context.Context, _ saga.Call) (string, error) {
 							<-ctx.Done()
 							time.Sleep(time.Second)
 							did.note("slow")
@@ -491,8 +440,8 @@ func TestUnprotectedStepsShareNoTokens(t *testing.T) {
 	call := func(guard *idempotent.Guard, key string) {
 		t.Helper()
 		_, err := idempotent.Do(t.Context(), guard, key, func(ctx context.Context) (string, error) {
-			return idempotent.Step(ctx, "a", func(ctx context.Context) (string, error) {
-				step, _ := idempotent.StepFrom(ctx)
+			return named[string]("a").Run(ctx, func(ctx context.Context, _ saga.Call) (string, error) {
+				step, _ := saga.CallFrom(ctx)
 				tokens[step.Token]++
 				return "", nil
 			})
@@ -502,7 +451,7 @@ func TestUnprotectedStepsShareNoTokens(t *testing.T) {
 		}
 	}
 	memory := persistence.NewMemory()
-	config := idempotent.Config{Steps: []string{"a"}, OnStoreFault: idempotent.FailOpen, OnMissingKey: idempotent.RunUnprotected}
+	config := idempotent.Config{Steps: saga.Steps(named[string]("a")), OnStoreFault: idempotent.FailOpen, OnMissingKey: idempotent.RunUnprotected}
 	call(newKeylessGuard(t, memory, config), "1")
 	down := newKeylessGuard(t, &struct {
 		unreachable
@@ -524,7 +473,7 @@ func TestUnprotectedStepsShareNoTokens(t *testing.T) {
 type unreachable struct{ persistence.Store }
 
 func (unreachable) Acquire(context.Context, persistence.Claim) (persistence.Record, error) {
-	return persistence.Record{}, errDown
+	return persistence.Record{}, &persistence.Fault{Op: "acquire", Retryable: true, Err: errBroken}
 }
 
 func (unreachable) Complete(context.Context, persistence.Lease, persistence.Outcome) error {
@@ -537,12 +486,12 @@ func (unreachable) Release(context.Context, persistence.Lease) error {
 
 func TestUnprotectedStepsRun(t *testing.T) {
 	t.Setenv("IDEMPOTENCY_DISABLED", "1")
-	guard := newKeylessGuard(t, persistence.NewMemory(), idempotent.Config{Steps: []string{"a", "b"}})
 	var did diary
+	a := saga.NewStep(saga.Spec[string]{Name: "a", Compensate: func(_ context.Context, _ saga.Call, out string) error { did.note("undo %s", out); return nil }})
+	guard := newKeylessGuard(t, persistence.NewMemory(), idempotent.Config{Steps: saga.Steps(a, named[string]("b"))})
 	for range 2 {
 		_, err := idempotent.Do(t.Context(), guard, "k", func(ctx context.Context) (string, error) {
-			spec := idempotent.StepSpec[string]{Name: "a", Compensate: func(_ context.Context, out string) error { did.note("undo %s", out); return nil }}
-			if _, err := idempotent.StepAs(ctx, spec, func(context.Context) (string, error) { did.note("a"); return "A", nil }); err != nil {
+			if _, err := a.Run(ctx, func(context.Context, saga.Call) (string, error) { did.note("a"); return "A", nil }); err != nil {
 				return "", err
 			}
 			return did.failing(ctx, "b", idempotent.Permanent(errBroken))

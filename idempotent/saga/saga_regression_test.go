@@ -1,4 +1,4 @@
-package idempotent_test
+package saga_test
 
 import (
 	"context"
@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/ikkai-go/idempotency/idempotent"
+	"github.com/ikkai-go/idempotency/idempotent/saga"
 	"github.com/ikkai-go/idempotency/persistence"
 	"github.com/ikkai-go/idempotency/persistence/dynamostore/dynamotest"
 )
@@ -18,14 +19,15 @@ func TestWithoutARecordWritesThatMayHaveArrivedAreNotSentAgain(t *testing.T) {
 	for _, again := range []string{"undo", "call again"} {
 		t.Run(again, func(t *testing.T) {
 			s := newShop(t, 10)
-			g := newKeylessGuard(t, s.store, idempotent.Config{Steps: []string{"take"}, OnMissingKey: idempotent.RunUnprotected, StoreTimeout: 300 * time.Millisecond})
 			undone := 0
+			takeStep := saga.NewStep(saga.Spec[string]{Name: "take", Compensate: func(ctx context.Context, _ saga.Call, _ string) error {
+				undone++
+				return take(ctx, -1, errOutOfStock)
+			}})
+			g := newKeylessGuard(t, s.store, idempotent.Config{Steps: saga.Steps(takeStep), OnMissingKey: idempotent.RunUnprotected, StoreTimeout: 300 * time.Millisecond})
 			_, err := idempotent.Do(t.Context(), g, "", func(ctx context.Context) (string, error) {
 				step := func() error {
-					_, err := idempotent.StepAs(ctx, idempotent.StepSpec[string]{Name: "take", Compensate: func(ctx context.Context, _ string) error {
-						undone++
-						return take(ctx, -1, errOutOfStock)
-					}}, func(ctx context.Context) (string, error) { return "", take(ctx, 1, errOutOfStock) })
+					_, err := takeStep.Run(ctx, func(ctx context.Context, _ saga.Call) (string, error) { return "", take(ctx, 1, errOutOfStock) })
 					return err
 				}
 				s.db.Inject(dynamotest.Fault{Operation: "TransactWriteItems", Times: dynamotest.Always, Do: dynamotest.LoseReply()})
@@ -45,14 +47,15 @@ func TestWithoutARecordWritesThatMayHaveArrivedAreNotSentAgain(t *testing.T) {
 
 // A step that is known not to have happened, and runs again, may have happened.
 func TestADeclinedStepThatRunsAgainIsUnknownAgain(t *testing.T) {
-	g := newKeylessGuard(t, persistence.NewMemory(), idempotent.Config{Steps: []string{"charge"}})
 	charged, refunded, n := 0, 0, 0
+	chargeStep := saga.NewStep(saga.Spec[string]{Name: "charge", AtMostOnce: true,
+		Compensate: func(context.Context, saga.Call, string) error { refunded++; return nil },
+		Reconcile:  func(context.Context, saga.Call) (string, bool, error) { return "", charged > 0, nil },
+	})
+	g := newKeylessGuard(t, persistence.NewMemory(), idempotent.Config{Steps: saga.Steps(chargeStep)})
 	_, err := idempotent.Do(t.Context(), g, "k", func(ctx context.Context) (string, error) {
 		step := func() error {
-			_, err := idempotent.StepAs(ctx, idempotent.StepSpec[string]{Name: "charge", AtMostOnce: true,
-				Compensate: func(context.Context, string) error { refunded++; return nil },
-				Reconcile:  func(context.Context) (string, bool, error) { return "", charged > 0, nil },
-			}, func(context.Context) (string, error) {
+			_, err := chargeStep.Run(ctx, func(context.Context, saga.Call) (string, error) {
 				if n++; n == 1 {
 					return "", idempotent.Permanent(errors.New("card declined"))
 				}
@@ -74,24 +77,25 @@ func TestADeclinedStepThatRunsAgainIsUnknownAgain(t *testing.T) {
 // says so.
 func TestWhatIsDeclinedWhileDecidingIsRecorded(t *testing.T) {
 	s := newShop(t, 0) // out of stock
-	g := newKeylessGuard(t, s.store, idempotent.Config{Steps: []string{"a", "take"}, StoreTimeout: 300 * time.Millisecond})
 	fail := true
+	aStep := saga.NewStep(saga.Spec[string]{Name: "a", Compensate: func(context.Context, saga.Call, string) error {
+		if fail {
+			return errBroken
+		}
+		return nil
+	}})
+	takeStep := saga.NewStep(saga.Spec[string]{Name: "take", AtMostOnce: true, Compensate: func(context.Context, saga.Call, string) error { return nil }})
+	g := newKeylessGuard(t, s.store, idempotent.Config{Steps: saga.Steps(aStep, takeStep), StoreTimeout: 300 * time.Millisecond})
 	call := func() error {
 		_, err := idempotent.Do(t.Context(), g, "k", func(ctx context.Context) (string, error) {
-			_, err := idempotent.StepAs(ctx, idempotent.StepSpec[string]{Name: "a", Compensate: func(context.Context, string) error {
-				if fail {
-					return errBroken
-				}
-				return nil
-			}}, func(context.Context) (string, error) { return "", nil })
+			_, err := aStep.Run(ctx, func(context.Context, saga.Call) (string, error) { return "", nil })
 			if err != nil {
 				return "", err
 			}
 			s.db.Inject(dynamotest.Fault{Operation: "TransactWriteItems", Times: dynamotest.Always, Do: dynamotest.Fail("InternalServerError", "lost", 500)})
-			_, err = idempotent.StepAs(ctx, idempotent.StepSpec[string]{Name: "take", AtMostOnce: true, Compensate: func(context.Context, string) error { return nil }},
-				func(ctx context.Context) (string, error) {
-					return "", take(ctx, 1, idempotent.Permanent(errOutOfStock))
-				})
+			_, err = takeStep.Run(ctx, func(ctx context.Context, _ saga.Call) (string, error) {
+				return "", take(ctx, 1, idempotent.Permanent(errOutOfStock))
+			})
 			s.db.ClearFaults()
 			return "", idempotent.Permanent(err)
 		})
@@ -101,7 +105,7 @@ func TestWhatIsDeclinedWhileDecidingIsRecorded(t *testing.T) {
 	fail = false
 	second := call()
 	t.Logf("first %v\nsecond %v", first, second)
-	if errors.Is(second, idempotent.ErrCompensation) {
+	if errors.Is(second, saga.ErrCompensation) {
 		t.Errorf("stuck for good: %v", second)
 	}
 }
@@ -121,17 +125,18 @@ func (c *cancelOnStart) Checkpoint(ctx context.Context, l persistence.Lease, ste
 
 func TestAStepThatNeverRanDoesNotBlockUndoing(t *testing.T) {
 	store := &cancelOnStart{Memory: persistence.NewMemory()}
-	g := newKeylessGuard(t, store, idempotent.Config{Steps: []string{"charge"}})
 	ran := 0
+	chargeStep := saga.NewStep(saga.Spec[string]{Name: "charge", AtMostOnce: true,
+		Compensate: func(context.Context, saga.Call, string) error { return nil },
+	})
+	g := newKeylessGuard(t, store, idempotent.Config{Steps: saga.Steps(chargeStep)})
 	for range 2 {
 		_, err := idempotent.Do(t.Context(), g, "k", func(ctx context.Context) (string, error) {
 			ctx, store.cancel = context.WithCancel(ctx) // as an errgroup's
-			_, _ = idempotent.StepAs(ctx, idempotent.StepSpec[string]{Name: "charge", AtMostOnce: true,
-				Compensate: func(context.Context, string) error { return nil },
-			}, func(context.Context) (string, error) { ran++; return "", nil })
+			_, _ = chargeStep.Run(ctx, func(context.Context, saga.Call) (string, error) { ran++; return "", nil })
 			return "", idempotent.Permanent(errors.New("the other one was declined"))
 		})
-		if errors.Is(err, idempotent.ErrCompensation) || ran > 0 {
+		if errors.Is(err, saga.ErrCompensation) || ran > 0 {
 			t.Errorf("ran %d: %v", ran, err)
 		}
 	}
@@ -160,14 +165,14 @@ func TestASagaThatOutlivesItsCallUndoesNothing(t *testing.T) {
 		case <-time.After(time.Second):
 		}
 	}}
-	g := newKeylessGuard(t, store, idempotent.Config{Steps: []string{"a"}})
 	stepped := make(chan struct{})
 	compensated := 0
+	aStep := saga.NewStep(saga.Spec[string]{Name: "a", Compensate: func(context.Context, saga.Call, string) error { compensated++; close(undone); return nil }})
+	g := newKeylessGuard(t, store, idempotent.Config{Steps: saga.Steps(aStep)})
 	_, err := idempotent.Do(t.Context(), g, "k", func(ctx context.Context) (string, error) {
 		go func() {
-			_, err := idempotent.Saga(ctx, func(ctx context.Context) (string, error) {
-				_, err := idempotent.StepAs(ctx, idempotent.StepSpec[string]{Name: "a", Compensate: func(context.Context, string) error { compensated++; close(undone); return nil }},
-					func(context.Context) (string, error) { return "", nil })
+			_, err := saga.Run(ctx, func(ctx context.Context) (string, error) {
+				_, err := aStep.Run(ctx, func(context.Context, saga.Call) (string, error) { return "", nil })
 				close(stepped)
 				<-fail
 				return "", errors.Join(err, idempotent.Permanent(errBroken))
@@ -186,19 +191,21 @@ func TestASagaThatOutlivesItsCallUndoesNothing(t *testing.T) {
 // The decision lists what was declined; room is kept for that, too.
 func TestManyDeclinedStepsInAFullRecord(t *testing.T) {
 	_, store := newDynamo(t)
-	g := newKeylessGuard(t, store, idempotent.Config{Steps: []string{"x/", "f/"}})
+	once := saga.NewFamily(saga.Spec[string]{Name: "x/", AtMostOnce: true})
+	undoable := saga.NewFamily(saga.Spec[string]{Name: "f/", Compensate: func(context.Context, saga.Call, string) error { return nil }})
+	g := newKeylessGuard(t, store, idempotent.Config{Steps: saga.Steps(once, undoable)})
 	call := func() error {
 		_, err := idempotent.Do(t.Context(), g, "k", func(ctx context.Context) (string, error) {
 			for i := range 60 {
-				_, _ = idempotent.StepAs(ctx, idempotent.StepSpec[string]{Name: fmt.Sprintf("x/%0150d", i), AtMostOnce: true}, func(context.Context) (string, error) { return "", idempotent.Permanent(errBroken) })
+				_, _ = once.Step(fmt.Sprintf("%0150d", i)).Run(ctx, func(context.Context, saga.Call) (string, error) { return "", idempotent.Permanent(errBroken) })
 			}
 			for i := range 900 {
 				n := 40 << 10
 				if i > 9 {
 					n = 10
 				}
-				_, err := idempotent.StepAs(ctx, idempotent.StepSpec[string]{Name: fmt.Sprintf("f/%d", i), Compensate: func(context.Context, string) error { return nil }},
-					func(context.Context) (string, error) { return strings.Repeat("a", n), nil })
+				_, err := undoable.Step(fmt.Sprint(i)).Run(ctx,
+					func(context.Context, saga.Call) (string, error) { return strings.Repeat("a", n), nil })
 				if errors.Is(err, persistence.ErrTooLarge) {
 					t.Log("full at", i)
 					break
@@ -209,7 +216,7 @@ func TestManyDeclinedStepsInAFullRecord(t *testing.T) {
 		return err
 	}
 	err := call()
-	if errors.Is(err, idempotent.ErrCompensation) {
+	if errors.Is(err, saga.ErrCompensation) {
 		s := err.Error()
 		t.Errorf("stuck: …%s", s[max(0, len(s)-200):])
 	}
@@ -233,11 +240,11 @@ func (f *flaky) Checkpoint(ctx context.Context, l persistence.Lease, step string
 // is given up to others.
 func TestAPendingStepIsRecordedBeforeRelease(t *testing.T) {
 	store := &flaky{persistence.NewMemory(), 1}
-	g := newKeylessGuard(t, store, idempotent.Config{Steps: []string{"charge"}})
+	g := newKeylessGuard(t, store, idempotent.Config{Steps: saga.Steps(named[string]("charge"))})
 	charged := 0
 	for range 2 {
 		_, err := idempotent.Do(t.Context(), g, "k", func(ctx context.Context) (string, error) {
-			return idempotent.Step(ctx, "charge", func(context.Context) (string, error) { charged++; return "", nil })
+			return named[string]("charge").Run(ctx, func(context.Context, saga.Call) (string, error) { charged++; return "", nil })
 		})
 		t.Log(err)
 	}

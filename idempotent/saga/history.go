@@ -1,4 +1,4 @@
-package idempotent
+package saga
 
 import (
 	"cmp"
@@ -32,15 +32,15 @@ const (
 
 // stepState is what is known of a step.
 type stepState struct {
-	name  string
-	phase phase
-	entry entry // unless it is open
+	name     string
+	declared *definition // nil for a step that is not
+	phase    phase
+	entry    entry // unless it is open
 	// How often it was started, and was found not to have happened after all, as recorded.
 	starts, declines int
 
 	// In this attempt.
-	call    *step // that came last
-	refused error // why a call of it did not get in
+	output  *output // nil until it is asked for
 	running bool
 	arrived bool    // the call has the output
 	late    bool    // a try of its writes, of which nothing is known, may still arrive
@@ -49,26 +49,32 @@ type stepState struct {
 
 // compensable tells whether the step has to be undone: because it had a compensation
 // when it was finished, or has one now.
-func (s *stepState) compensable() bool {
-	return s.entry.Compensable || s.call != nil && s.call.compensate != nil
+func (s *stepState) compensable() bool { return s.entry.Compensable || s.declared.compensates }
+
+// held returns the step's output in this attempt.
+func (s *stepState) held() *output {
+	if s.output == nil {
+		s.output = s.declared.hold()
+	}
+	return s.output
 }
 
 // history is the steps of a call, of this attempt and of those before.
 type history struct {
+	declared declared
 	steps    map[string]*stepState
 	decision *decision // that the call goes backward, if it does
 	noted    bool      // a compensation that failed
 	last     int       // order of the step that was finished last
 }
 
-// readHistory reads a record's steps; declares tells which of them are known. The
-// error is a *StepError.
-func readHistory(r persistence.Record, declares func(string) bool) (history, error) {
-	h := history{steps: make(map[string]*stepState)}
+// readHistory reads a record's steps. The error is a *StepError.
+func readHistory(r persistence.Record, declared declared) (history, error) {
+	h := history{declared: declared, steps: make(map[string]*stepState)}
 	for _, name := range slices.Sorted(maps.Keys(r.Steps)) {
 		step, suffix := cutEntryName(name)
 		err := h.read(step, suffix, r.Steps[name])
-		if step != "" && !declares(step) {
+		if step != "" && declared.lookup(step) == nil {
 			err = fmt.Errorf("%w: an earlier attempt has recorded it, and Config.Steps does not declare it", ErrUnknownStep)
 		}
 		if err != nil {
@@ -139,7 +145,7 @@ func (s *stepState) reach(p phase, e entry) {
 func (h *history) of(name string) *stepState {
 	s := h.steps[name]
 	if s == nil {
-		s = &stepState{name: name}
+		s = &stepState{name: name, declared: h.declared.lookup(name)}
 		h.steps[name] = s
 	}
 	return s
