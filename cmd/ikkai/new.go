@@ -51,6 +51,9 @@ func runNew(ctx context.Context, args []string, stdout, stderr io.Writer) error 
 	if *tidy {
 		if err := goModTidy(ctx, folder); err != nil {
 			fmt.Fprintf(stderr, "go mod tidy has failed; do it again before the rest:\n%v\n", err)
+			if options.Version == "" && options.Replace == "" {
+				fmt.Fprintln(stderr, "this command is of no version that can be fetched: with --replace, a checkout of the toolkit will do")
+			}
 			next = "go mod tidy && make test"
 		}
 	} else {
@@ -117,8 +120,15 @@ func checkout() string {
 func goModTidy(ctx context.Context, dir string) error {
 	command := exec.CommandContext(ctx, "go", "mod", "tidy")
 	command.Dir = dir
-	if output, err := command.CombinedOutput(); err != nil {
-		return fmt.Errorf("%w\n%s", err, output)
+	output, err := command.CombinedOutput()
+	if err == nil {
+		return nil
 	}
-	return nil
+	var why []string // a line for each package is more than anybody reads
+	for line := range strings.Lines(string(output)) {
+		if len(why) < 3 && !strings.HasPrefix(line, "go: finding") && !strings.HasPrefix(line, "go: found") && !strings.HasPrefix(line, "go: downloading") {
+			why = append(why, strings.TrimRight(line, "\n"))
+		}
+	}
+	return fmt.Errorf("%w\n%s", err, strings.Join(why, "\n"))
 }
