@@ -4,6 +4,7 @@ import (
 	"net/http"
 
 	"github.com/ikkai-go/idempotency/functions/internal/httpevent"
+	"github.com/ikkai-go/idempotency/functions/internal/metrics"
 	"github.com/ikkai-go/idempotency/functions/internal/wiring"
 	"github.com/ikkai-go/idempotency/idempotent"
 	"github.com/ikkai-go/idempotency/idempotent/httpguard"
@@ -28,10 +29,10 @@ func newFunction(p wiring.Parts) (function any, err error) {
 		return nil, err
 	}
 	steps := newSteps(stock{sales})
-	guard, err := idempotent.New(p.Store, idempotent.Config{
+	guard, err := idempotent.New(p.Store, metrics.Watch(idempotent.Config{
 		Operation: operation,
 		Steps:     saga.Steps(steps.reserve, steps.charge, steps.confirm),
-	})
+	}))
 	if err != nil {
 		return nil, err
 	}

@@ -6,6 +6,7 @@ import (
 
 	"github.com/aws/aws-lambda-go/events"
 	"github.com/ikkai-go/idempotency"
+	"github.com/ikkai-go/idempotency/functions/internal/metrics"
 	"github.com/ikkai-go/idempotency/functions/internal/wiring"
 	"github.com/ikkai-go/idempotency/idempotent"
 	"github.com/ikkai-go/idempotency/idempotent/eventguard"
@@ -35,11 +36,11 @@ func newFunction(p wiring.Parts) (function, error) {
 	if err != nil {
 		return nil, err
 	}
-	guard, err := idempotent.New(p.Store, idempotent.Config{
+	guard, err := idempotent.New(p.Store, metrics.Watch(idempotent.Config{
 		Operation:   operation,
 		Key:         idempotency.MustJMESPath("order_id"),
 		Fingerprint: idempotency.MustJMESPath("[customer, items]"),
-	})
+	}))
 	if err != nil {
 		return nil, err
 	}

@@ -6,6 +6,7 @@ import (
 
 	"github.com/ikkai-go/idempotency"
 	"github.com/ikkai-go/idempotency/functions/internal/httpevent"
+	"github.com/ikkai-go/idempotency/functions/internal/metrics"
 	"github.com/ikkai-go/idempotency/functions/internal/wiring"
 	"github.com/ikkai-go/idempotency/idempotent"
 	"github.com/ikkai-go/idempotency/idempotent/httpguard"
@@ -29,7 +30,7 @@ func newFunction(p wiring.Parts) (function any, err error) {
 	if err != nil {
 		return nil, err
 	}
-	guard, err := idempotent.New(p.Store, idempotent.Config{Operation: operation})
+	guard, err := idempotent.New(p.Store, metrics.Watch(idempotent.Config{Operation: operation}))
 	if err != nil {
 		return nil, err
 	}

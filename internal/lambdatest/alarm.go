@@ -11,6 +11,7 @@ import (
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
+	"github.com/ikkai-go/idempotency/internal/emfspec"
 	"github.com/ikkai-go/idempotency/internal/samtemplate"
 	"github.com/ikkai-go/idempotency/persistence/dynamostore/dynamotest"
 )
@@ -51,7 +52,7 @@ func Template(t *testing.T) *samtemplate.Template {
 func (s LogStory) Run(t *testing.T, db *dynamotest.DB, function string, timeout time.Duration, variables map[string]string) {
 	t.Helper()
 	template := Template(t)
-	process := StartProcess(t, db, timeout, variables, s.Variables)
+	process := StartProcess(t, db, timeout, variables, s.Variables, map[string]string{"AWS_EMF_NAMESPACE": samtemplate.StackName})
 	for n, event := range s.Events {
 		if s.Before != nil {
 			s.Before(t, db, n)
@@ -64,12 +65,38 @@ func (s LogStory) Run(t *testing.T, db *dynamotest.DB, function string, timeout 
 	if counted := slices.Sorted(maps.Keys(template.Matches(lines))); !slices.Equal(counted, slices.Sorted(slices.Values(s.Counted))) {
 		t.Errorf("%v count what is printed, want %v:\n%s", counted, s.Counted, bytes.Join(lines, []byte("\n")))
 	}
+	checkMetrics(t, template, lines)
 	for _, r := range db.Requests() {
 		for _, key := range r.Keys {
 			if key, isRecord := strings.CutPrefix(key, "idempotency_key="); isRecord && !mayWrite(template, function, r.Operation, key) {
 				t.Errorf("by template.yaml %s may not %s %s", function, r.Operation, key)
 			}
 		}
+	}
+}
+
+// checkMetrics holds the lines with metrics to their format, and the dashboard to them: it
+// shows each.
+func checkMetrics(t *testing.T, template *samtemplate.Template, lines [][]byte) {
+	t.Helper()
+	printed := 0
+	for _, line := range lines {
+		if !emfspec.Is(line) {
+			continue
+		}
+		printed++
+		data, err := emfspec.Read(line, time.Now())
+		if err != nil {
+			t.Errorf("%v: %s", err, line)
+		}
+		for _, d := range data {
+			if !slices.ContainsFunc(template.Searches, func(s samtemplate.Search) bool { return s.Finds(d.Namespace, d.Name, d.Dimensions) }) {
+				t.Errorf("the dashboard does not show %s of %s by %v", d.Name, d.Namespace, d.Dimensions)
+			}
+		}
+	}
+	if printed == 0 {
+		t.Errorf("no metrics in\n%s", bytes.Join(lines, []byte("\n")))
 	}
 }
 

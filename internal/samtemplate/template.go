@@ -14,6 +14,8 @@ import (
 type Template struct {
 	// Filters are its metric filters.
 	Filters []Filter
+	// Searches are those of its dashboards for metrics.
+	Searches []Search
 	// statements are those of the policies, by the logical ID of what has them.
 	statements map[string][]Statement
 	// roles are the logical IDs of the roles of functions that bring their own.
@@ -60,6 +62,7 @@ func Read(file string) (*Template, error) {
 type resource struct {
 	Type       string `yaml:"Type"`
 	Properties struct {
+		DashboardBody         string                 `yaml:"DashboardBody"`
 		FilterPattern         string                 `yaml:"FilterPattern"`
 		MetricTransformations []metricTransformation `yaml:"MetricTransformations"`
 		MetricName            string                 `yaml:"MetricName"`
@@ -107,7 +110,7 @@ func (t *Template) add(id string, node *yaml.Node) error {
 		return err
 	}
 	switch kind.Type {
-	case "AWS::Logs::MetricFilter", "AWS::CloudWatch::Alarm", "AWS::Serverless::Function", "AWS::IAM::Role":
+	case "AWS::Logs::MetricFilter", "AWS::CloudWatch::Alarm", "AWS::CloudWatch::Dashboard", "AWS::Serverless::Function", "AWS::IAM::Role":
 	default:
 		return nil
 	}
@@ -123,6 +126,10 @@ func (t *Template) add(id string, node *yaml.Node) error {
 		for _, m := range properties.Metrics {
 			t.alarmed[m.MetricStat.Metric.MetricName] = true
 		}
+	case "AWS::CloudWatch::Dashboard":
+		searches, err := searchesOf(properties.DashboardBody)
+		t.Searches = append(t.Searches, searches...)
+		return err
 	default:
 		// "!GetAtt OrdersRole.Arn"
 		t.roles[id], _, _ = strings.Cut(properties.Role.Value, ".")

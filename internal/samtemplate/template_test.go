@@ -98,6 +98,8 @@ func TestWhatIsNotUnderstoodIsRefused(t *testing.T) {
 		"a denial":                 statement + "Effect: Deny\n",
 		"another condition":        statement + "{Effect: Allow, Condition: {StringLike: {\"aws:PrincipalTag/a\": b}}}\n",
 		"a request without keys":   statement + "{Effect: Allow, Condition: {\"Null\": {\"dynamodb:LeadingKeys\": \"true\"}}}\n",
+		"no dashboard":             "Resources:\n  F:\n    Type: AWS::CloudWatch::Dashboard\n    Properties:\n      DashboardBody: widgets\n",
+		"another search":           "Resources:\n  F:\n    Type: AWS::CloudWatch::Dashboard\n    Properties:\n      DashboardBody: '{\"widgets\":[{\"properties\":{\"metrics\":[[{\"expression\":\"SUM(METRICS())\"}]]}}]}'\n",
 		"another kind of pattern":  "Resources:\n  F:\n    Type: AWS::Logs::MetricFilter\n    Properties:\n      FilterPattern: ERROR\n",
 		"a filter without metrics": "Resources:\n  F:\n    Type: AWS::Logs::MetricFilter\n    Properties:\n      FilterPattern: '{ $.a = \"b\" }'\n",
 	} {

@@ -11,6 +11,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 
 	"github.com/ikkai-go/idempotency/functions/internal/ledger"
+	"github.com/ikkai-go/idempotency/functions/internal/metrics"
 	"github.com/ikkai-go/idempotency/functions/internal/simulated"
 	"github.com/ikkai-go/idempotency/idempotent"
 	"github.com/ikkai-go/idempotency/idempotent/batch"
@@ -52,7 +53,7 @@ func New(store persistence.Store, client *dynamodb.Client, s Settings) (*Payroll
 	if err != nil {
 		return nil, fmt.Errorf("SIMULATED_BANK: %w", err)
 	}
-	guard, err := idempotent.New(store, idempotent.Config{Operation: operation, TTL: remembered})
+	guard, err := idempotent.New(store, metrics.Watch(idempotent.Config{Operation: operation, TTL: remembered}))
 	if err != nil {
 		return nil, err
 	}
