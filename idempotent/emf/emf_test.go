@@ -439,14 +439,19 @@ func ExampleMetrics_Collect() {
 	if err != nil {
 		panic(err)
 	}
-	ctx, flush := metrics.Collect(context.Background())
+	ctx := context.Background()
+	ctx, flush := metrics.Collect(ctx)
 	defer flush() // one line for all guarded calls that are made with ctx
 	_ = ctx
 	// Output:
 }
 
 func ExampleWatch() {
-	guard, err := idempotent.New(persistence.NewMemory(), emf.Watch(idempotent.Config{Operation: "audit"}))
+	store := persistence.NewMemory()
+	guard, err := idempotent.New(store, emf.Watch(idempotent.Config{
+		Operation: "audit",
+		Key:       idempotency.MustJMESPath("event_id"),
+	}))
 	if err != nil {
 		panic(err)
 	}

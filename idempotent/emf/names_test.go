@@ -41,7 +41,7 @@ func TestTheDocumentHasTheTable(t *testing.T) {
 	}
 	var table []string
 	for line := range strings.Lines(string(document)) {
-		if strings.HasPrefix(line, "| `") && strings.Contains(line, "`idempotency.") {
+		if strings.HasPrefix(line, "| `") && strings.Contains(line, "` | `idempotency.") {
 			table = append(table, strings.TrimSpace(line))
 		}
 	}

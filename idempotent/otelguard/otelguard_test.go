@@ -248,7 +248,10 @@ func TestTheGlobalProvidersAreUsed(t *testing.T) {
 }
 
 func ExampleWatch() {
-	guard, err := idempotent.New(persistence.NewMemory(), otelguard.Watch(idempotent.Config{Operation: "audit"}))
+	store := persistence.NewMemory()
+	guard, err := idempotent.New(store, otelguard.Watch(idempotent.Config{
+		Operation: "audit",
+	}))
 	if err != nil {
 		panic(err)
 	}
