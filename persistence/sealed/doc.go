@@ -7,7 +7,8 @@
 //
 // # What is sealed, and what is not
 //
-// Sealed are the results of operations, recorded failures, and the outputs of steps. Keys
+// Sealed are the results of operations, recorded failures, the outputs of steps, and events that
+// are kept (one that can't be sealed is not kept). Keys
 // and fingerprints are not: they are SHA-256 digests (unless the operation keeps its
 // keys readable), which say whether two payloads are the same, and which whoever can
 // guess a payload can check. Names of steps, owners, times and lengths are not either,

@@ -48,7 +48,7 @@ func New(behind persistence.Store, sealer Sealer, config Config) (*Store, error)
 
 // Acquire implements [persistence.Store].
 func (s *Store) Acquire(ctx context.Context, c persistence.Claim) (persistence.Record, error) {
-	r, err := s.Front.Acquire(ctx, c)
+	r, err := s.Front.Acquire(ctx, s.withEvent(ctx, c))
 	if err != nil {
 		return r, err
 	}
