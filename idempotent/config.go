@@ -53,6 +53,15 @@ type Config struct {
 	// a store that is a [persistence.Checkpointer]. Defaults to none.
 	Steps journal.Steps
 
+	// KeepEvent keeps what a run was called with in its record, until that is finished, so
+	// that whoever operates the function can resume it without its client: see package
+	// persistence/records. [Guard.Handler] keeps the event as it came, [Func] its JSON form.
+	// [Do] and [DoAs] have none, nor has what is built upon them, and refuse the guard. An
+	// event of more than 64 KB is not kept, nor one that can't be sealed; the run is not
+	// failed for that. It is not logged, and stands in the table as the results do: see
+	// package sealed. Each write of the record is larger by it. Defaults to false.
+	KeepEvent bool
+
 	// OnlyEnlists promises that the function has no effects but the writes that it
 	// enlists (dynamostore.Enlist). It then runs without a PROCESSING record, in any
 	// number of callers at once, and its result and its writes commit in one
@@ -353,6 +362,12 @@ func (c Config) check(store persistence.Store) error {
 	}
 	if c.OnlyEnlists && c.Steps != nil {
 		fault("OnlyEnlists", "excludes Steps: there is no record to keep them in")
+	}
+	if c.KeepEvent && c.OnlyEnlists {
+		fault("KeepEvent", "excludes OnlyEnlists: there is no record until the call is finished")
+	}
+	if c.KeepEvent && !storekit.HoldsEnvelopes(store) {
+		fault("KeepEvent", "needs a store with a format of its own, and that of %T has no place for events", store)
 	}
 	return errors.Join(faults...)
 }

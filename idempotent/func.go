@@ -35,15 +35,15 @@ func Func[In, Out any](g *Guard, fn func(context.Context, In) (Out, error)) func
 		panic("idempotent: Func of a nil function")
 	}
 	return func(ctx context.Context, in In) (Out, error) {
-		identify := func() (identity, error) {
+		identify := func() (request, error) {
 			payload, err := result.EncodeEvent(in)
 			if err == nil && g.config.Dialect != nil {
 				err = result.RefuseReplaced(in, payload)
 			}
 			if err != nil {
-				return identity{}, err
+				return request{}, err
 			}
-			return g.identifyPayload(payload)
+			return g.identifyEvent(payload)
 		}
 		return typed(ctx, g, identify, func(ctx context.Context) (Out, error) { return fn(ctx, in) })
 	}
@@ -65,7 +65,7 @@ func DoAs[Out any](ctx context.Context, g *Guard, id Identity, fn func(context.C
 	if fn == nil {
 		panic("idempotent: DoAs of a nil function")
 	}
-	return typed(ctx, g, func() (identity, error) { return id.of(g) }, fn)
+	return typed(ctx, g, func() (request, error) { return id.request(g) }, fn)
 }
 
 // Do is [Do] for functions that return nothing but an error. A replay runs nothing, and
@@ -84,7 +84,7 @@ func (g *Guard) DoAs(ctx context.Context, id Identity, fn func(context.Context) 
 }
 
 // typed makes a call of a function with a typed result.
-func typed[Out any](ctx context.Context, g *Guard, identify func() (identity, error), fn func(context.Context) (Out, error)) (out Out, err error) {
+func typed[Out any](ctx context.Context, g *Guard, identify func() (request, error), fn func(context.Context) (Out, error)) (out Out, err error) {
 	err = g.during(ctx, Event{Kind: EventCall}, func(ctx context.Context) error {
 		out, err = callTyped(ctx, g, identify, fn)
 		return err
@@ -94,7 +94,7 @@ func typed[Out any](ctx context.Context, g *Guard, identify func() (identity, er
 
 // callTyped takes a call of a function with a typed result through the protocol, which
 // knows bytes only.
-func callTyped[Out any](ctx context.Context, g *Guard, identify func() (identity, error), fn func(context.Context) (Out, error)) (Out, error) {
+func callTyped[Out any](ctx context.Context, g *Guard, identify func() (request, error), fn func(context.Context) (Out, error)) (Out, error) {
 	var out Out
 	done := false
 	stored, err := g.call(ctx, identify, func(ctx context.Context, e *effect) error {

@@ -73,7 +73,7 @@ func (h *guardedHandler) Invoke(ctx context.Context, payload []byte) (response [
 
 func (h *guardedHandler) call(ctx context.Context, payload []byte) ([]byte, error) {
 	var own effect
-	identify := func() (identity, error) { return h.guard.identifyPayload(payload) }
+	identify := func() (request, error) { return h.guard.identifyEvent(payload) }
 	stored, err := h.guard.call(ctx, identify, func(ctx context.Context, e *effect) error {
 		err := h.invoke(ctx, payload, e)
 		if size := len(e.result); err == nil && e.omit == nil && size > maxResponse {

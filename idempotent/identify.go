@@ -99,7 +99,7 @@ func (id Identity) RecordKey(ctx context.Context) (string, error) {
 	if id.guard == nil {
 		return "", errNoIdentity
 	}
-	found, err := id.guard.identify(ctx, func() (identity, error) { return id.of(id.guard) })
+	found, err := id.guard.identify(ctx, func() (request, error) { of, err := id.of(id.guard); return request{identity: of}, err })
 	if _, misused := errors.AsType[*ConfigError](err); misused || err == nil {
 		return found.key, err
 	}
@@ -158,17 +158,17 @@ func (g *Guard) misidentified(field, problem string) Identity {
 // identify finds out what a call is recognised by. It is the one place where a request
 // is given to its tenant: where Lambda isolates tenants, the tenant is in the context
 // and not in the event.
-func (g *Guard) identify(ctx context.Context, find func() (identity, error)) (identity, error) {
+func (g *Guard) identify(ctx context.Context, find func() (request, error)) (request, error) {
 	id, err := find()
 	if err != nil {
-		return identity{}, err
+		return request{}, err
 	}
 	caller, ok := lambdacontext.FromContext(ctx)
 	if !ok || caller.TenantID == "" || g.config.Tenants == ShareRecords {
 		return id, nil
 	}
 	if id.key, err = idempotency.TenantKey(caller.TenantID, id.key); err != nil {
-		return identity{}, err
+		return request{}, err
 	}
 	return id, nil
 }

@@ -32,7 +32,7 @@ type replayed struct {
 
 // call takes one call through the protocol. It returns the stored answer, or nil
 // where the function ran and the caller has its own answer in hand.
-func (g *Guard) call(ctx context.Context, identify func() (identity, error), run body) (*replayed, error) {
+func (g *Guard) call(ctx context.Context, identify func() (request, error), run body) (*replayed, error) {
 	b := g.newBudget(ctx)
 	id, err := g.identify(ctx, identify)
 	if misused, ok := errors.AsType[*ConfigError](err); ok {
@@ -50,7 +50,7 @@ func (g *Guard) call(ctx context.Context, identify func() (identity, error), run
 		return nil, refused
 	}
 	if g.config.OnlyEnlists {
-		answer, settled, err := g.callOnce(ctx, b, id, run)
+		answer, settled, err := g.callOnce(ctx, b, id.identity, run)
 		if settled {
 			return answer, err
 		}
@@ -61,6 +61,7 @@ func (g *Guard) call(ctx context.Context, identify func() (identity, error), run
 		Fingerprint:   id.fingerprint,
 		RefuseUnknown: g.config.OnEndedLease == RefuseUnknown,
 		Run:           runOf(ctx),
+		Event:         id.event,
 	}
 	got, err := g.acquire(ctx, b, &claim)
 	switch {

@@ -112,3 +112,18 @@ func TestAFirstRunWithAResultOfHalfAKilobyteTakesTwoUnits(t *testing.T) {
 		}
 	})
 }
+
+// TestAKeptEventIsPaidForAsTheModelSays holds the page's figures against a run.
+func TestAKeptEventIsPaidForAsTheModelSays(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		path := costPath{config: idempotent.Config{KeepEvent: true}, event: costEvent + strings.Repeat(" ", 10<<10-len(costEvent))}
+		l := newCostLab(t, dynamostore.Config{}, path, 100)
+		page := readCostPage(t)
+		page.says("larger by the event and %d bytes until it is finished", len("event"))
+		got := l.bill(path)
+		if p := int(l.sizes["P"]); p != page.processingSize("the defaults")+len("event")+10<<10 {
+			t.Errorf("the record has %d bytes while it is run", p)
+		}
+		page.says("an event of 10 KB makes a first run cost %v + %v write units", got.used.Write/2, got.used.Write/2)
+	})
+}

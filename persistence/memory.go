@@ -47,9 +47,9 @@ func (m *Memory) Acquire(ctx context.Context, c Claim) (Record, error) {
 	}
 	switch judgement {
 	case Vacant:
-		found = m.set(c.Fresh())
+		found = m.set(c.Fresh().Clone())
 	case Stale:
-		found = m.set(c.TakeOver(found))
+		found = m.set(c.TakeOver(found).Clone())
 	}
 	return found.Clone(), nil
 }
