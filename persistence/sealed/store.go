@@ -207,5 +207,5 @@ func (s *Store) Renew(ctx context.Context, l persistence.Lease) error {
 	return s.Front.Renew(ctx, s.lease(l))
 }
 
-// Room implements [storekit.Sizer].
-func (s *Store) Room(l persistence.Lease) int { return s.Front.Room(s.lease(l)) }
+// Room implements [storekit.Sizer]. The next step will be sealed as well.
+func (s *Store) Room(l persistence.Lease) int { return s.Front.Room(s.lease(l)) - s.overhead }

@@ -15,7 +15,7 @@ type Refresher interface {
 // Sizer is a [persistence.Checkpointer] whose records hold only so much, and that knows
 // beforehand how much.
 type Sizer interface {
-	// Room is how many bytes of steps the record of a lease can take besides
+	// Room is how many bytes the next step of the record of a lease can take besides
 	// l.Steps and l.Reserve; negative if these are too large already. A step takes
 	// the length of its name and of its output, and [StepOverhead].
 	Room(l persistence.Lease) int

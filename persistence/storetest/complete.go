@@ -76,6 +76,18 @@ func completeRules() []Rule {
 				s.lost("complete", s.store.Complete(s.ctx, first.Lease(), success("too late")))
 				s.sees(start, left)
 			}),
+		rule("complete/large-steps", NeedsNothing,
+			"A lease with steps of 5 MB is completed, or refused with ErrTooLarge by every store that can't hold them; then nothing has changed.",
+			func(s *stage) {
+				first := s.acquires("first", start)
+				l := first.Lease()
+				l.Steps = map[string][]byte{"huge": noise(tooLarge)}
+				if err := s.store.Complete(s.ctx, l, success("paid")); err != nil {
+					s.refused("complete", err, persistence.ErrTooLarge)
+					s.sees(start, first)
+					s.completes(first, success("paid"))
+				}
+			}),
 		rule("complete/invalid", NeedsNothing,
 			"An outcome that is neither COMPLETED nor FAILED is refused with ErrInvalid, and nothing is written.",
 			func(s *stage) {

@@ -79,10 +79,12 @@
 // # What a store need not have
 //
 // Rules about checkpoints need a [persistence.Checkpointer], rules about renewals a
-// [persistence.Renewer], rules about looking a [persistence.Reader]. Rules about records that no Acquire of this
-// toolkit writes, such as one without a lease, need a way to put them there: let
-// the store that you hand to the suite be a [Planter]. A rule whose need is not
-// met is skipped by name, and the log says so; it is not a passed rule.
+// [persistence.Renewer], rules about looking a [persistence.Reader], and rules about sizes a
+// [storekit.Sizer]. Rules about records that no Acquire of this toolkit writes, such as one
+// without a lease, need a way to put them there: let the store that you hand to the suite be
+// a [Planter]. Rules about transactions need writes in the store's own terms: let it be a
+// [Ledger]. A rule whose need is not met is skipped by name, and the log says so; it is not
+// a passed rule.
 //
 // # What is not proved
 //
@@ -90,5 +92,4 @@
 // it does so when replies get lost between the store and its server is for tests
 // of its own, with faults below it. What the suite can see of that is that every
 // method may be repeated (rules repeat/… and those that end in /again).
-// Transactions have no rules.
 package storetest

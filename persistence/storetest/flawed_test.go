@@ -44,13 +44,24 @@ type flawed struct {
 	plant      func(r record)
 	forget     func(ctx context.Context, seen record) error
 	list       func(q storekit.Query) storekit.Page
+
+	entries map[string]int // by name; of the application
+	// transact stands in for how writes are carried out together with a change.
+	transact func(writes []storekit.Write, changes bool, change func() error) error
+	// overwrites lets CompleteAtOnce take what is not vacant for vacant.
+	overwrites bool
+	// misfind changes the claim that CompleteAtOnce judges by.
+	misfind func(c *claim)
+	// room stands in for Room. What does not fit is refused all the same.
+	room func(l lease) int
 }
 
 // newFlawed returns a sabotaged store.
 func newFlawed(sabotage func(f *flawed)) *flawed {
 	right := persistence.NewMemory()
 	f := &flawed{right: right, complete: right.Complete, release: right.Release, checkpoint: right.Checkpoint, renew: right.Renew, read: right.Read, plant: right.Put, forget: right.Forget}
-	f.acquire, f.list = f.judgeAndWrite, f.listRight
+	f.acquire, f.list, f.transact = f.judgeAndWrite, f.listRight, f.transaction
+	f.entries, f.room = make(map[string]int), roomLeft
 	sabotage(f)
 	return f
 }
@@ -122,6 +133,9 @@ func (f *flawed) Release(ctx context.Context, l lease) error {
 func (f *flawed) Checkpoint(ctx context.Context, l lease, step string, output []byte) error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
+	if _, there := l.Steps[step]; !there && len(step)+len(output)+storekit.StepOverhead > roomLeft(l) {
+		return persistence.ErrTooLarge
+	}
 	return f.checkpoint(ctx, l, step, output)
 }
 

@@ -51,6 +51,10 @@ const (
 	NeedsForgetter
 	// NeedsLister marks a rule for a [storekit.Lister].
 	NeedsLister
+	// NeedsSizer marks a rule for a [persistence.Checkpointer] that is a [storekit.Sizer].
+	NeedsSizer
+	// NeedsLedger marks a rule for a [Ledger].
+	NeedsLedger
 )
 
 // String returns the name of the interface that is needed.
@@ -70,6 +74,10 @@ func (n Need) String() string {
 		return "storekit.Forgetter"
 	case NeedsLister:
 		return "storekit.Lister"
+	case NeedsSizer:
+		return "storekit.Sizer"
+	case NeedsLedger:
+		return "storetest.Ledger"
 	default:
 		return "persistence.Store"
 	}
@@ -92,6 +100,12 @@ func (n Need) metBy(store persistence.Store) bool {
 		_, met = store.(storekit.Forgetter)
 	case NeedsLister:
 		_, met = store.(storekit.Lister)
+	case NeedsSizer:
+		_, sizes := store.(storekit.Sizer)
+		_, keeps := store.(persistence.Checkpointer)
+		met = sizes && keeps
+	case NeedsLedger:
+		_, met = store.(Ledger)
 	}
 	return met
 }
@@ -103,6 +117,19 @@ type Planter interface {
 	// Plant writes the record as it is, in place of any other under its key. A
 	// zero time or an empty owner is written as absent.
 	Plant(ctx context.Context, r persistence.Record) error
+}
+
+// Ledger is a [storekit.Transactor] under test whose writes the suite can make and count: a
+// table of the application's beside the store. It is for tests only.
+type Ledger interface {
+	storekit.Transactor
+	// Entry returns a write that makes an entry under a name, another one each time that it
+	// is carried out.
+	Entry(name string) storekit.Write
+	// Refusal returns a write that is refused whenever it is to be carried out.
+	Refusal() storekit.Write
+	// Entries returns how many entries there are under a name.
+	Entries(ctx context.Context, name string) (int, error)
 }
 
 // ErrNotApplicable is wrapped by the error of a check on a store that lacks
@@ -128,6 +155,8 @@ func Rules() []Rule {
 		contextRules(),
 		readRules(),
 		operateRules(),
+		roomRules(),
+		transactionRules(),
 	)
 }
 

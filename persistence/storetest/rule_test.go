@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/ikkai-go/idempotency/persistence"
+	"github.com/ikkai-go/idempotency/persistence/storekit"
 	"github.com/ikkai-go/idempotency/persistence/storetest"
 )
 
@@ -45,11 +46,11 @@ func TestARuleIsNotApplicableToAStoreWithoutTheAbilityItNeeds(t *testing.T) {
 		lacks []storetest.Need
 	}{
 		{"a plain store", plain{persistence.NewMemory()},
-			[]storetest.Need{storetest.NeedsCheckpointer, storetest.NeedsRenewer, storetest.NeedsReader, storetest.NeedsPlanter, storetest.NeedsForgetter, storetest.NeedsLister}},
+			[]storetest.Need{storetest.NeedsCheckpointer, storetest.NeedsRenewer, storetest.NeedsReader, storetest.NeedsPlanter, storetest.NeedsForgetter, storetest.NeedsLister, storetest.NeedsSizer, storetest.NeedsLedger}},
 		{"a store that refuses checkpoints", refusing{persistence.NewMemory()},
-			[]storetest.Need{storetest.NeedsCheckpointer, storetest.NeedsRenewer, storetest.NeedsReader, storetest.NeedsPlanter, storetest.NeedsForgetter, storetest.NeedsLister}},
+			[]storetest.Need{storetest.NeedsCheckpointer, storetest.NeedsRenewer, storetest.NeedsReader, storetest.NeedsPlanter, storetest.NeedsForgetter, storetest.NeedsLister, storetest.NeedsSizer, storetest.NeedsLedger}},
 		{"a store without plants", persistence.NewMemory(),
-			[]storetest.Need{storetest.NeedsPlanter, storetest.NeedsLister}},
+			[]storetest.Need{storetest.NeedsPlanter, storetest.NeedsLister, storetest.NeedsSizer, storetest.NeedsLedger}},
 		{"a store with everything", newFlawed(func(*flawed) {}), nil},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
@@ -111,6 +112,7 @@ func TestAnUnreachableStoreBreaksRulesWithItsOwnError(t *testing.T) {
 	down := &persistence.Fault{Op: "acquire", Retryable: true, Err: errors.New("connection refused")}
 	unreachable := newFlawed(func(f *flawed) {
 		f.acquire = func(context.Context, claim) (record, error) { return record{}, down }
+		f.transact = func([]storekit.Write, bool, func() error) error { return down }
 	})
 	for _, rule := range storetest.Rules() {
 		if err := rule.Check(t.Context(), unreachable); !errors.Is(err, down) {

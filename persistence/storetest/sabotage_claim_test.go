@@ -124,10 +124,11 @@ var misjudged = []sabotage{
 		"milliseconds of leases are read as seconds",
 		[]string{
 			"repeat/take-over", "repeat/replacement", "time/is-data", "lease/next-millisecond",
-			"lease/outlives-expiry", "take-over/*", "refuse-unknown/expired", "mismatch/stale", "mismatch/one-sided",
-			"expiry/processing", "expiry/steps", "zombie/*", "race/stale", "race/release", "renew/moves-on",
-			"renew/expiry-follows", "renew/zombie",
+			"lease/outlives-expiry", "take-over/*", "refuse-unknown/expired", "mismatch/stale",
+			"mismatch/one-sided", "expiry/processing", "expiry/steps", "zombie/*", "race/stale",
+			"race/release", "renew/moves-on", "renew/expiry-follows", "renew/zombie",
 			"from/only-its-owner", "run/taken-over", "event/kept", "forget/changed",
+			"transaction/owner-only",
 		},
 		func(f *flawed) {
 			f.misread = func(_ *claim, found *record) {
@@ -183,12 +184,13 @@ var misjudged = []sabotage{
 	{
 		"the store has a clock of its own",
 		[]string{
-			"repeat/take-over", "repeat/replacement", "time/is-data", "lease/next-millisecond", "lease/no-end",
-			"lease/outlives-expiry", "take-over/*", "refuse-unknown/expired", "mismatch/stale", "mismatch/one-sided",
-			"expiry/next-second", "expiry/of-the-outcome", "expiry/processing", "expiry/completed", "expiry/failed",
-			"expiry/without-result", "expiry/partial", "expiry/steps", "zombie/*", "race/expired", "race/stale",
-			"race/release", "renew/moves-on", "renew/expiry-follows", "renew/zombie",
-			"from/only-its-owner", "run/taken-over", "event/kept", "forget/changed",
+			"repeat/take-over", "repeat/replacement", "time/is-data", "lease/next-millisecond",
+			"lease/no-end", "lease/outlives-expiry", "take-over/*", "refuse-unknown/expired",
+			"mismatch/stale", "mismatch/one-sided", "expiry/next-second", "expiry/of-the-outcome",
+			"expiry/processing", "expiry/completed", "expiry/failed", "expiry/without-result",
+			"expiry/partial", "expiry/steps", "zombie/*", "race/expired", "race/stale", "race/release",
+			"renew/moves-on", "renew/expiry-follows", "renew/zombie", "from/only-its-owner",
+			"run/taken-over", "event/kept", "forget/changed", "transaction/owner-only",
 		},
 		func(f *flawed) {
 			f.misread = func(c *claim, _ *record) {
@@ -289,10 +291,11 @@ var misjudged = []sabotage{
 	{
 		"no record is ever taken over",
 		[]string{
-			"repeat/take-over", "time/is-data", "lease/next-millisecond", "lease/outlives-expiry", "take-over/*",
-			"mismatch/stale", "mismatch/one-sided", "zombie/*", "race/stale", "race/release", "renew/moves-on",
-			"renew/expiry-follows", "renew/zombie",
+			"repeat/take-over", "time/is-data", "lease/next-millisecond", "lease/outlives-expiry",
+			"take-over/*", "mismatch/stale", "mismatch/one-sided", "zombie/*", "race/stale",
+			"race/release", "renew/moves-on", "renew/expiry-follows", "renew/zombie",
 			"from/only-its-owner", "run/taken-over", "event/kept", "forget/changed",
+			"transaction/owner-only",
 		},
 		func(f *flawed) {
 			f.misread = func(c *claim, found *record) {
@@ -361,9 +364,9 @@ var misjudged = []sabotage{
 	{
 		"another fingerprint takes over",
 		[]string{
-			"refuse-unknown/stale", "mismatch/stale", "mismatch/partial", "complete/given-up", "release/steps",
-			"release/steps-again", "step/not-running", "isolation/steps", "renew/given-up",
-			"from/only-its-owner",
+			"refuse-unknown/stale", "mismatch/stale", "mismatch/partial", "complete/given-up",
+			"release/steps", "release/steps-again", "step/not-running", "isolation/steps",
+			"renew/given-up", "from/only-its-owner", "transaction/at-once-running",
 		},
 		func(f *flawed) {
 			f.misread = func(c *claim, _ *record) {
@@ -384,10 +387,11 @@ var misjudged = []sabotage{
 	{
 		"the answer lacks the fingerprint",
 		[]string{
-			"acquire/fresh", "time/units", "lease/outlives-expiry", "take-over/record", "take-over/fingerprint",
-			"mismatch/answer", "renew/expiry-follows", "renew/endless", "complete/first-outcome", "release/finished",
-			"step/again", "step/not-running",
-			"from/only-its-owner", "list/shows",
+			"acquire/fresh", "time/units", "lease/outlives-expiry", "take-over/record",
+			"take-over/fingerprint", "mismatch/answer", "renew/expiry-follows", "renew/endless",
+			"complete/first-outcome", "release/finished", "step/again", "step/not-running",
+			"from/only-its-owner", "list/shows", "transaction/again", "transaction/at-once",
+			"transaction/at-once-running",
 		},
 		func(f *flawed) {
 			f.misquote = func(r *record) {

@@ -165,9 +165,10 @@ var mangled = []sabotage{
 	{
 		"keys have no case",
 		[]string{
-			"key/distinct", "complete/first-outcome", "release/finished", "step/again", "step/not-running",
-			"acquire/invalid",
-			"forget/as-seen", "forget/changed", "list/shows",
+			"key/distinct", "complete/first-outcome", "release/finished", "step/again",
+			"step/not-running", "acquire/invalid", "forget/as-seen", "forget/changed", "list/shows",
+			"transaction/together", "transaction/again", "transaction/refused", "transaction/foreign",
+			"transaction/at-once", "transaction/at-once-running",
 		},
 		func(f *flawed) {
 			f.fold(strings.ToLower)
@@ -190,7 +191,7 @@ var mangled = []sabotage{
 	// Isolation.
 	{
 		"the result is kept by reference",
-		[]string{"isolation/result"},
+		[]string{"isolation/result", "transaction/at-once"},
 		func(f *flawed) {
 			kept := make(map[string][]byte)
 			f.complete = func(ctx context.Context, l lease, o outcome) error {
@@ -208,7 +209,7 @@ var mangled = []sabotage{
 	},
 	{
 		"the result is handed out by reference",
-		[]string{"isolation/replay", "read/finished"},
+		[]string{"isolation/replay", "read/finished", "transaction/at-once"},
 		func(f *flawed) {
 			kept := make(map[string][]byte)
 			f.complete = func(ctx context.Context, l lease, o outcome) error {

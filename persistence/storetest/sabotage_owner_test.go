@@ -14,7 +14,7 @@ var misowned = []sabotage{
 	// Owners.
 	{
 		"complete asks for no owner",
-		[]string{"complete/owner-only", "zombie/complete", "race/complete"},
+		[]string{"complete/owner-only", "zombie/complete", "race/complete", "transaction/owner-only"},
 		func(f *flawed) {
 			f.complete = func(ctx context.Context, l lease, o outcome) error {
 				if l.Check() == nil {
@@ -38,7 +38,7 @@ var misowned = []sabotage{
 	},
 	{
 		"checkpoint asks for no owner",
-		[]string{"step/owner-only", "zombie/checkpoint"},
+		[]string{"step/owner-only", "zombie/checkpoint", "transaction/owner-only"},
 		func(f *flawed) {
 			f.checkpoint = func(ctx context.Context, l lease, step string, output []byte) error {
 				if l.Check() == nil {
@@ -94,11 +94,12 @@ var misowned = []sabotage{
 	{
 		"a take-over keeps the old owner",
 		[]string{
-			"repeat/take-over", "repeat/resume", "resume/told", "time/is-data", "lease/next-millisecond", "take-over/*",
-			"refuse-unknown/partial", "mismatch/stale", "mismatch/partial", "mismatch/one-sided",
-			"release/resumable", "zombie/*", "race/stale", "race/partial", "race/complete", "race/release",
-			"renew/moves-on", "renew/expiry-follows", "renew/zombie", "race/renew",
-			"from/only-its-owner", "run/taken-over", "event/kept", "forget/changed",
+			"repeat/take-over", "repeat/resume", "resume/told", "time/is-data", "lease/next-millisecond",
+			"take-over/*", "refuse-unknown/partial", "mismatch/stale", "mismatch/partial",
+			"mismatch/one-sided", "release/resumable", "zombie/*", "race/stale", "race/partial",
+			"race/complete", "race/release", "renew/moves-on", "renew/expiry-follows", "renew/zombie",
+			"race/renew", "from/only-its-owner", "run/taken-over", "event/kept", "forget/changed",
+			"transaction/owner-only",
 		},
 		func(f *flawed) {
 			f.miswrite = func(_ claim, old record, made *record) {
@@ -177,7 +178,7 @@ var misowned = []sabotage{
 	},
 	{
 		"completing again is refused",
-		[]string{"complete/again", "complete/first-outcome"},
+		[]string{"complete/again", "complete/first-outcome", "transaction/again"},
 		func(f *flawed) {
 			f.complete = func(ctx context.Context, l lease, o outcome) error {
 				if f.find(l.Key).Status.Finished() {
@@ -189,7 +190,7 @@ var misowned = []sabotage{
 	},
 	{
 		"the last outcome wins",
-		[]string{"complete/first-outcome"},
+		[]string{"complete/first-outcome", "transaction/again"},
 		func(f *flawed) {
 			f.complete = func(ctx context.Context, l lease, o outcome) error {
 				if r := f.find(l.Key); r.Status.Finished() && r.Owner == l.Owner && o.Check() == nil {
@@ -241,11 +242,12 @@ var misowned = []sabotage{
 	{
 		"release does nothing",
 		[]string{
-			"repeat/resume", "refuse-unknown/partial", "mismatch/partial", "complete/released", "complete/given-up",
-			"release/at-once", "release/again", "release/owner-only", "release/finished", "release/steps",
-			"release/resumable", "release/steps-again", "step/absent", "step/not-running",
-			"zombie/complete-after-release", "zombie/release", "isolation/steps", "race/partial", "race/release",
-			"context/release", "renew/absent", "renew/given-up", "resume/told",
+			"repeat/resume", "refuse-unknown/partial", "mismatch/partial", "complete/released",
+			"complete/given-up", "release/at-once", "release/again", "release/owner-only",
+			"release/finished", "release/steps", "release/resumable", "release/steps-again",
+			"step/absent", "step/not-running", "zombie/complete-after-release", "zombie/release",
+			"isolation/steps", "race/partial", "race/release", "context/release", "renew/absent",
+			"renew/given-up", "resume/told", "transaction/at-once-running",
 		},
 		func(f *flawed) {
 			f.release = func(_ context.Context, l lease) error {
@@ -292,8 +294,9 @@ var misowned = []sabotage{
 	{
 		"release loses the steps",
 		[]string{
-			"mismatch/partial", "complete/given-up", "release/steps", "release/resumable", "release/steps-again",
-			"step/not-running", "isolation/steps", "renew/given-up", "resume/told",
+			"mismatch/partial", "complete/given-up", "release/steps", "release/resumable",
+			"release/steps-again", "step/not-running", "isolation/steps", "renew/given-up", "resume/told",
+			"transaction/at-once-running",
 		},
 		func(f *flawed) {
 			f.release = func(ctx context.Context, l lease) error {
@@ -308,8 +311,9 @@ var misowned = []sabotage{
 	{
 		"release believes the lease about the steps",
 		[]string{
-			"mismatch/partial", "complete/given-up", "release/steps", "release/resumable", "release/steps-again",
-			"step/not-running", "isolation/steps", "renew/given-up", "resume/told",
+			"mismatch/partial", "complete/given-up", "release/steps", "release/resumable",
+			"release/steps-again", "step/not-running", "isolation/steps", "renew/given-up", "resume/told",
+			"transaction/at-once-running",
 		},
 		func(f *flawed) {
 			f.release = func(ctx context.Context, l lease) error {
@@ -360,7 +364,7 @@ var misowned = []sabotage{
 	},
 	{
 		"the last output of a step wins",
-		[]string{"step/again"},
+		[]string{"step/again", "transaction/again"},
 		func(f *flawed) {
 			f.checkpoint = func(ctx context.Context, l lease, step string, output []byte) error {
 				if r := f.find(l.Key); r.Owner == l.Owner && r.Status == persistence.StatusProcessing {
@@ -373,7 +377,7 @@ var misowned = []sabotage{
 	},
 	{
 		"a repeated checkpoint is refused",
-		[]string{"step/again", "renew/checkpoint", "step/not-running"},
+		[]string{"step/again", "renew/checkpoint", "step/not-running", "transaction/again"},
 		func(f *flawed) {
 			f.checkpoint = func(ctx context.Context, l lease, step string, output []byte) error {
 				if _, done := f.find(l.Key).Steps[step]; done {
@@ -463,7 +467,7 @@ var misowned = []sabotage{
 	},
 	{
 		"a step that is too large ends the lease",
-		[]string{"step/too-large"},
+		[]string{"step/too-large", "room/exact"},
 		func(f *flawed) {
 			f.checkpoint = func(ctx context.Context, l lease, step string, output []byte) error {
 				if len(output) > 400_000 {

@@ -21,7 +21,7 @@ type sabotage struct {
 }
 
 func sabotages() []sabotage {
-	return slices.Concat(misjudged, misowned, misrenewed, mangled, mishandled, misoperated)
+	return slices.Concat(misjudged, misowned, misrenewed, mangled, mishandled, misoperated, miscommitted)
 }
 
 func TestASabotagedStoreFailsUnderTheRulesItBreaksAndNoOthers(t *testing.T) {
