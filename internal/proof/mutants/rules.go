@@ -173,7 +173,7 @@ var ruleMutants = []mutant{
 	},
 	{
 		name:   "what is stuck is to be repeated",
-		file:   "idempotent/judged.go",
+		file:   "idempotent/saga/verdict.go",
 		old:    "	if e.Stuck {\n",
 		new:    "	if false {\n",
 		caught: []test{{"idempotent", "TestAnErrorIsJudgedByTheOutermost"}},
@@ -201,7 +201,7 @@ var ruleMutants = []mutant{
 	},
 	{
 		name:   "bytes that other steps are writing are not booked",
-		file:   "idempotent/journal.go",
+		file:   "idempotent/saga/keep.go",
 		old:    "		if other != name {\n			lease.Reserve += size\n		}\n",
 		new:    "		_, _ = other, size\n",
 		caught: []test{{"idempotent", "TestBytesInFlightAreBooked"}, {"internal/proof/explore", "TestEveryInterleavingKeepsThePromises"}},

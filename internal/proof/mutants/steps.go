@@ -18,7 +18,7 @@ var stepMutants = []mutant{
 	},
 	{
 		name:   "a call runs the same step twice",
-		file:   "idempotent/journal.go",
+		file:   "idempotent/saga/attempt.go",
 		old:    "	case state.running, state.arrived:\n",
 		new:    "	case state.running:\n",
 		caught: []test{{"idempotent", "TestWhatIsWrongWithAStepIsSaidBeforeItRuns"}},
@@ -53,7 +53,7 @@ var stepMutants = []mutant{
 	},
 	{
 		name:   "the call does not wait for its steps",
-		file:   "idempotent/journal.go",
+		file:   "idempotent/saga/journal.go",
 		old:    "	j.closed = true\n	j.rest()\n",
 		new:    "	j.closed = true\n",
 		caught: []test{{"idempotent", "TestTheCallWaitsForStepsUnderWay"}},
@@ -74,7 +74,7 @@ var stepMutants = []mutant{
 	},
 	{
 		name:   "outputs fill the room that undoing needs",
-		file:   "idempotent/journal.go",
+		file:   "idempotent/saga/keep.go",
 		old:    "	lease.Reserve = j.reserve(step)\n",
 		new:    "",
 		caught: []test{{"idempotent", "TestAFullRecordCanStillBeUndone"}},
@@ -95,7 +95,7 @@ var stepMutants = []mutant{
 	},
 	{
 		name:   "steps are undone in the order in which they were done",
-		file:   "idempotent/history.go",
+		file:   "idempotent/saga/history.go",
 		old:    "	slices.Reverse(done)\n",
 		new:    "",
 		caught: []test{{"idempotent", "TestReport56StepsAreUndoneInReverse"}},
@@ -109,7 +109,7 @@ var stepMutants = []mutant{
 	},
 	{
 		name:   "that the call goes backward is not recorded",
-		file:   "idempotent/saga.go",
+		file:   "idempotent/saga/compensate.go",
 		old:    "	if err != nil {\n		return j.unkept(err, nil)\n	}\n	j.mu.Lock()\n	defer j.mu.Unlock()\n	j.history.decision = &d\n",
 		new:    "	j.mu.Lock()\n	defer j.mu.Unlock()\n	j.history.decision = &d\n",
 		caught: []test{{"idempotent", "TestNothingIsUndoneThatCannotBeRecordedFirst"}},
@@ -186,21 +186,21 @@ var stepMutants = []mutant{
 	},
 	{
 		name:   "what is known not to have happened is forgotten with the attempt",
-		file:   "idempotent/saga.go",
+		file:   "idempotent/saga/compensate.go",
 		old:    "d := decision{Declined: names(j.history.in(declined))}",
 		new:    "d := decision{Declined: names(j.history.in())}",
 		caught: []test{{"idempotent", "TestADeclinedAtMostOnceStepDoesNotBlockUndoing"}},
 	},
 	{
 		name:   "a call is undone twice at once",
-		file:   "idempotent/saga.go",
+		file:   "idempotent/saga/undo.go",
 		old:    "	j.underway++\n	defer j.end()\n",
 		new:    "	j.underway++\n	j.end()\n",
 		caught: []test{{"idempotent", "TestTwoSagasAtOnceUndoOnce"}, {"idempotent", "TestTheCallWaitsForSagasUnderWay"}},
 	},
 	{
 		name:   "a call completes whose undoing could not begin",
-		file:   "idempotent/saga.go",
+		file:   "idempotent/saga/undo.go",
 		old:    "return (j.history.decision != nil || j.undoing.begun) && j.undoing.failure == nil",
 		new:    "return j.history.decision != nil && j.undoing.failure == nil",
 		caught: []test{{"idempotent", "TestASwallowedCompensationErrorDoesNotComplete"}},
