@@ -15,7 +15,10 @@ import (
 const (
 	busyTries  = 6
 	firstPause = 50 * time.Millisecond
-	maxPause   = 200 * time.Millisecond
+	maxPause   = 400 * time.Millisecond
+	// Of what is throttled the share that gets through is what there is room for, so who asks
+	// more often gets more of it. Those that hold a record ask more often than claims.
+	maxThrottledPause = 2 * firstPause
 )
 
 // request makes one request and returns the item that its answer brings.
@@ -68,6 +71,9 @@ func (send request) persistFor(ctx context.Context, limited bool) (item, error) 
 func (send request) repeat(ctx context.Context, again func(try int, err error) bool) (item, error) {
 	found, err := send.once(ctx)
 	for try, pause := 1, firstPause; err != nil && ctx.Err() == nil && again(try, err); try, pause = try+1, min(2*pause, maxPause) {
+		if throttled(err) {
+			pause = min(pause, maxThrottledPause)
+		}
 		if !rest(ctx, pause) {
 			return nil, err
 		}
