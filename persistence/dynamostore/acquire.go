@@ -17,7 +17,10 @@ func (s *Store) Acquire(ctx context.Context, c persistence.Claim) (persistence.R
 	if err := s.checkClaim(c); err != nil {
 		return persistence.Record{}, err
 	}
-	found := s.glanceIfCrowded(ctx, c) // what is known to be there: as a rule nothing yet
+	found, err := s.glanceIfCrowded(ctx, c) // what is known to be there: as a rule nothing yet
+	if err != nil {
+		return persistence.Record{}, fault("acquire", err)
+	}
 	for range maxRounds {
 		record, judgement, err := s.judge(c, found)
 		if err != nil {

@@ -2,11 +2,15 @@ package dynamostore
 
 import (
 	"context"
+	"errors"
+	"slices"
+	"strings"
 	"sync"
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
 	"github.com/ikkai-go/idempotency/persistence"
 )
@@ -19,6 +23,8 @@ import (
 //     answers the call from the table's capacity to read, of which one item has several times as
 //     much. So duplicates leave what one item bears of writes to those that hold it.
 //   - A claim of a key that was throttled a moment ago looks first.
+//   - Where one partition is asked too much for that as well, the claim is given up at once. It
+//     would only keep its environment from other requests.
 //   - A write of who holds the record is repeated until its time is over.
 //
 // docs/scale.md shows what comes of it.
@@ -77,42 +83,67 @@ func (s *Store) applyClaim(ctx context.Context, c persistence.Claim, w condition
 			return applied, found, tried.judge(err)
 		}
 		s.crowded.add(c.Key, c.Now)
-		if found := s.glance(ctx, c); found != nil {
+		found, hot := s.glance(ctx, c)
+		if found != nil {
 			return false, found, nil
 		}
-		if try == claimTries || !rest(ctx, pause) {
+		if hot != nil || try == claimTries || !rest(ctx, pause) {
 			return false, nil, tried.judge(err)
 		}
 	}
 }
 
-// glanceIfCrowded looks what is there before anything is written, where that was too much for the table a
-// moment ago.
-func (s *Store) glanceIfCrowded(ctx context.Context, c persistence.Claim) item {
+// glanceIfCrowded looks what is there before anything is written, where that was too much for
+// the table a moment ago.
+func (s *Store) glanceIfCrowded(ctx context.Context, c persistence.Claim) (item, error) {
 	if !s.crowded.has(c.Key, c.Now) {
-		return nil
+		return nil, nil
 	}
-	return s.glance(ctx, c)
+	found, hot := s.glance(ctx, c)
+	if hot != nil {
+		return nil, &unwrittenError{hot}
+	}
+	return found, nil
 }
 
 // glance returns what is there if that decides a claim, though it was read eventually
 // consistently and may be a moment old: a finished record, which does not change any more, and
-// one of a run that was under way in that moment. Anything else the write has to find out.
-func (s *Store) glance(ctx context.Context, c persistence.Claim) item {
+// one of a run that was under way in that moment. Anything else the write has to find out. Its
+// error is that of a partition that is too hot to look.
+func (s *Store) glance(ctx context.Context, c persistence.Claim) (item, error) {
 	found, err := s.look(c.Key, aws.Bool(false)).once(ctx)
+	if tooHot(err) {
+		s.crowded.add(c.Key, c.Now)
+		return nil, err
+	}
 	if err != nil || found == nil {
-		return nil
+		return nil, nil
 	}
 	record, err := s.schema.decode(found)
 	if err != nil {
-		return nil
+		return nil, nil
 	}
 	finished := record.Status.Finished() && !record.Expired(c.Now)
 	underWay := record.LeaseLive(c.Now) && !record.Mismatches(c.Fingerprint)
 	if record.Owner == c.Owner || finished || underWay {
-		return found
+		return found, nil
 	}
-	return nil
+	return nil, nil
+}
+
+// tooHot tells whether a request was throttled because of its key, or those beside it, and not
+// because the table has little capacity as a whole.
+func tooHot(err error) bool {
+	var reasons []types.ThrottlingReason
+	if e, ok := errors.AsType[*types.ThrottlingException](err); ok {
+		reasons = e.ThrottlingReasons
+	}
+	if e, ok := errors.AsType[*types.ProvisionedThroughputExceededException](err); ok {
+		reasons = e.ThrottlingReasons
+	}
+	return slices.ContainsFunc(reasons, func(r types.ThrottlingReason) bool {
+		return strings.HasSuffix(aws.ToString(r.Reason), "KeyRangeThroughputExceeded")
+	})
 }
 
 // ownPauses leaves it to this package to repeat what was throttled. The SDK

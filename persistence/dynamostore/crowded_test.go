@@ -176,6 +176,29 @@ func deadlineOf(ctx context.Context) time.Time {
 	return deadline
 }
 
+// Where reads of one key are too many as well, nobody waits for it; but a table with little
+// capacity to read is no reason.
+func TestAClaimOfAKeyThatIsTooHotToReadIsGivenUpAtOnce(t *testing.T) {
+	for reason, requests := range map[string][]int{ // of a first and of a second claim, which looks first
+		"TableReadKeyRangeThroughputExceeded":    {2, 1},
+		"TableReadProvisionedThroughputExceeded": {8, 9},
+	} {
+		inACrowd(t, nil, func(c crowd) {
+			c.throttle(dynamotest.Always)
+			c.db.Inject(dynamotest.Fault{Operation: "GetItem", Times: dynamotest.Always, Do: dynamotest.ThrottleFor(reason)})
+			for _, want := range requests {
+				_, err := c.store.Acquire(c.Context(), claim("me"))
+				if fault, ok := errors.AsType[*persistence.Fault](err); !ok || !fault.Retryable || !fault.Unwritten {
+					c.Errorf("%s: %v", reason, err)
+				}
+				if got := c.sent(); len(got) != want {
+					c.Errorf("%s: sent %v", reason, got)
+				}
+			}
+		})
+	}
+}
+
 // However its tries have ended, a claim knows its own record.
 func TestAClaimInACrowdFindsItsOwnRecord(t *testing.T) {
 	inACrowd(t, nil, func(c crowd) {
