@@ -94,6 +94,10 @@ explore: ## every interleaving of up to three callers and their faults (three or
 simulate: ## SEEDS random worlds of orders, and of transfers, full of faults in virtual time (default 2000), or every line of those of SEED
 	go test ./idempotent -run '^TestNoSeed' -count=1 -timeout=0 -v -args -seeds=$(SEEDS) -seed=$(SEED)
 
+.PHONY: scale
+scale: ## docs/scale.md's loads played anew in virtual time, and its pictures drawn from that (minutes)
+	go test ./internal/proof/scale -run '^TestThePage' -count=1 -timeout=0 -v -args -write
+
 .PHONY: mutants
 mutants: ## the code broken on purpose in many ways, each of which the tests named for it must catch (minutes; RUN=regexp for some)
 	go run ./internal/proof/mutants -run '$(RUN)'
