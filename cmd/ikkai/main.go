@@ -1,4 +1,5 @@
-// Command ikkai shows what the toolkit promises and measures what it costs.
+// Command ikkai shows what the toolkit promises, measures what it costs, and helps those who
+// operate it.
 package main
 
 import (
@@ -10,6 +11,8 @@ import (
 	"os"
 	"os/signal"
 	"syscall"
+
+	"github.com/ikkai-go/idempotency/cmd/ikkai/internal/operate"
 )
 
 // command is one of ikkai's subcommands.
@@ -17,15 +20,21 @@ type command struct {
 	name    string
 	summary string
 	run     func(ctx context.Context, args []string, stdout, stderr io.Writer) error
+	// commands says that it has commands of its own.
+	commands bool
 }
 
 var commands = []command{
-	{"demo", "show Lambda functions survive retries, races, time-outs and failures", runDemo},
-	{"new", "make the folder of a new function: handler, test, and what deploys it", runNew},
-	{"dynamodb", "serve an embedded DynamoDB for local development", runDynamoDB},
-	{"payroll", "pay a month's salaries in starts that are too short, and nobody twice", runPayroll},
-	{"bench", "measure the toolkit's calls beside the bare SDK's, and its work on keys", runBench},
-	{"bench-cold", "measure what the toolkit adds to a cold start and to the binary", runBenchCold},
+	{name: "demo", summary: "show Lambda functions survive retries, races, time-outs and failures", run: runDemo},
+	{name: "new", summary: "make the folder of a new function: handler, test, and what deploys it", run: runNew},
+	{name: "records", summary: "find records, show them, settle, forget and resume them", run: runRecords, commands: true},
+	{name: "console", summary: "the same in a browser on this machine", run: runConsole},
+	{name: "doctor", summary: "look after the table, the clock and what is stuck", run: runDoctor},
+	{name: "cost", summary: "reckon what a month costs", run: runCost},
+	{name: "dynamodb", summary: "serve an embedded DynamoDB for local development", run: runDynamoDB},
+	{name: "payroll", summary: "pay a month's salaries in starts that are too short, and nobody twice", run: runPayroll},
+	{name: "bench", summary: "measure the toolkit's calls beside the bare SDK's, and its work on keys", run: runBench},
+	{name: "bench-cold", summary: "measure what the toolkit adds to a cold start and to the binary", run: runBenchCold},
 }
 
 func main() {
@@ -41,56 +50,58 @@ func main() {
 var errUsage = errors.New("usage")
 
 // run runs the command that args name and returns the exit status: 1 if it
-// failed, 2 if it was called wrongly.
+// failed, 2 if it was called wrongly, others where the command's help says so.
 func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
-	if len(args) == 0 {
-		usage(stderr)
+	err := dispatch(ctx, "ikkai", commands, args, stdout, stderr, "")
+	var exit *operate.Exit
+	var usage *operate.UsageError
+	switch {
+	case err == nil, errors.Is(err, flag.ErrHelp):
+		return 0
+	case errors.Is(err, errUsage):
 		return 2
+	}
+	fmt.Fprintf(stderr, "%v\n", err)
+	switch {
+	case errors.As(err, &usage):
+		return 2
+	case errors.As(err, &exit):
+		return exit.Status
+	default:
+		return 1
+	}
+}
+
+// dispatch runs the command that the first argument names. Its error begins with the command's
+// name.
+func dispatch(ctx context.Context, prefix string, commands []command, args []string, stdout, stderr io.Writer, notes string) error {
+	if len(args) == 0 {
+		usage(stderr, prefix, commands, notes)
+		return errUsage
 	}
 	for _, c := range commands {
 		if c.name != args[0] {
 			continue
 		}
-		switch err := c.run(ctx, args[1:], stdout, stderr); {
-		case err == nil, errors.Is(err, flag.ErrHelp):
-			return 0
-		case errors.Is(err, errUsage):
-			return 2
-		default:
-			fmt.Fprintf(stderr, "ikkai %s: %v\n", c.name, err)
-			return 1
+		err := c.run(ctx, args[1:], stdout, stderr)
+		if err == nil || errors.Is(err, flag.ErrHelp) || errors.Is(err, errUsage) || c.commands {
+			return err
 		}
+		return fmt.Errorf("%s %s: %w", prefix, c.name, err)
 	}
 	if args[0] == "help" || args[0] == "-h" || args[0] == "--help" {
-		usage(stdout)
-		return 0
+		usage(stdout, prefix, commands, notes)
+		return nil
 	}
-	fmt.Fprintf(stderr, "ikkai: no command %q\n\n", args[0])
-	usage(stderr)
-	return 2
+	fmt.Fprintf(stderr, "%s: no command %q\n\n", prefix, args[0])
+	usage(stderr, prefix, commands, notes)
+	return errUsage
 }
 
-func usage(w io.Writer) {
-	fmt.Fprint(w, "usage: ikkai <command> [flags]\n\n")
+func usage(w io.Writer, prefix string, commands []command, notes string) {
+	fmt.Fprintf(w, "usage: %s <command> [flags]\n\n", prefix)
 	for _, c := range commands {
 		fmt.Fprintf(w, "  %-10s %s\n", c.name, c.summary)
 	}
-	fmt.Fprint(w, "\nikkai <command> --help tells the flags of a command.\n")
-}
-
-// parse reads a command's flags; it takes no further arguments.
-func parse(flags *flag.FlagSet, args []string, stderr io.Writer) error {
-	flags.SetOutput(stderr)
-	if err := flags.Parse(args); err != nil {
-		if errors.Is(err, flag.ErrHelp) {
-			return err
-		}
-		return errUsage
-	}
-	if flags.NArg() > 0 {
-		fmt.Fprintf(stderr, "%s takes no argument %q\n", flags.Name(), flags.Arg(0))
-		flags.Usage()
-		return errUsage
-	}
-	return nil
+	fmt.Fprintf(w, "%s\n%s <command> --help tells the flags of a command.\n", notes, prefix)
 }

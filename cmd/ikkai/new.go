@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"errors"
 	"flag"
 	"fmt"
 	"io"
@@ -61,31 +60,6 @@ func runNew(ctx context.Context, args []string, stdout, stderr io.Writer) error 
 	}
 	fmt.Fprintf(stdout, "%s is there: handler.go has the work, handler_test.go proves it, README.md says how it is deployed. Next:\n\n    cd %s && %s\n", folder, folder, next)
 	return nil
-}
-
-// parseWithArgument reads flags before and after the one argument.
-func parseWithArgument(flags *flag.FlagSet, args []string, stderr io.Writer) (string, error) {
-	flags.SetOutput(stderr)
-	var arguments []string
-	for {
-		if err := flags.Parse(args); err != nil {
-			if errors.Is(err, flag.ErrHelp) {
-				return "", err
-			}
-			return "", errUsage
-		}
-		if flags.NArg() == 0 {
-			break
-		}
-		arguments = append(arguments, flags.Arg(0))
-		args = flags.Args()[1:]
-	}
-	if len(arguments) != 1 {
-		fmt.Fprintf(stderr, "%s takes one argument, not %d\n", flags.Name(), len(arguments))
-		flags.Usage()
-		return "", errUsage
-	}
-	return arguments[0], nil
 }
 
 // ownVersion is the version that this command is of, as "go run …/cmd/ikkai@v1.2.0" knows it; empty for one that nobody can

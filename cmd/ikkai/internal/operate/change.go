@@ -1,0 +1,172 @@
+package operate
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+
+	"github.com/ikkai-go/idempotency/persistence/records"
+)
+
+// Change is something to be done about one record, or about those of a list.
+type Change struct {
+	// Key and Version of the record, as show and list print them.
+	Key, Version string
+	// From is a list in their place, as list --json prints it: a file, or - for stdin.
+	From string
+	// Yes does it; otherwise it is only said.
+	Yes  bool
+	JSON bool
+	// Plan plans it for a record.
+	Plan func(ctx context.Context, desk *records.Desk, shown records.Record) (*records.Plan, error)
+	// Command is what was typed, to be typed again with --yes.
+	Command string
+}
+
+// named is a record as it was shown.
+type named struct {
+	Key     string `json:"key"`
+	Version string `json:"version"`
+}
+
+// Make does it, or says what it would do.
+func (c Change) Make(ctx context.Context, o *Opened, stdin io.Reader, stdout, stderr io.Writer) error {
+	if c.From != "" {
+		return c.all(ctx, o, stdin, stdout, stderr)
+	}
+	if c.Yes && c.Version == "" {
+		return &UsageError{"--yes needs --version: what was shown is what it is done to. Without --yes the command prints it"}
+	}
+	plan, err := c.plan(ctx, o, named{c.Key, c.Version})
+	if err != nil {
+		return exit(err)
+	}
+	if !c.Yes {
+		if err := describe(stdout, plan.Shown); err != nil {
+			return err
+		}
+		fmt.Fprintf(stdout, "\nIt would be done:\n%s\n\nNothing was done. Do it by:\n  %s --version %s --yes\n", indent(plan), c.Command, plan.Shown.Version)
+		return nil
+	}
+	after, err := plan.Do(ctx)
+	if err != nil {
+		return exit(err)
+	}
+	return c.tell(stdout, named{c.Key, c.Version}, after)
+}
+
+// plan plans it for a record that is still what was shown.
+func (c Change) plan(ctx context.Context, o *Opened, shown named) (*records.Plan, error) {
+	record, err := o.one(ctx, shown.Key)
+	if err != nil {
+		return nil, err
+	}
+	if shown.Version != "" && record.Version != shown.Version {
+		return nil, &records.ChangedError{Key: shown.Key, Now: &record}
+	}
+	return c.Plan(ctx, o.Desk, record)
+}
+
+// all does it to each record of a list. Without --yes the whole list is read and counted
+// first, and nothing else happens.
+func (c Change) all(ctx context.Context, o *Opened, stdin io.Reader, stdout, stderr io.Writer) error {
+	list, err := readList(c.From, stdin)
+	if err != nil {
+		return err
+	}
+	done, left, failed := 0, 0, 0
+	for i, shown := range list {
+		plan, err := c.plan(ctx, o, shown)
+		var after records.Record
+		switch {
+		case err != nil:
+		case !c.Yes && i == 0:
+			fmt.Fprintf(stdout, "To %s it would be done:\n%s\n", shown.Key, indent(plan))
+		case c.Yes:
+			after, err = plan.Do(ctx)
+		}
+		switch status := (*Exit)(nil); {
+		case err == nil:
+			done++
+			if c.Yes {
+				if err := c.tell(stdout, shown, after); err != nil {
+					return err
+				}
+			}
+		case errors.As(exit(err), &status):
+			left++
+			fmt.Fprintf(stderr, "left alone: %v\n", err)
+		default:
+			failed++
+			fmt.Fprintf(stderr, "failed: %v\n", err)
+		}
+		if ctx.Err() != nil {
+			return fmt.Errorf("given up after %d of %d: %w", i+1, len(list), ctx.Err())
+		}
+	}
+	if !c.Yes {
+		fmt.Fprintf(stdout, "It would be done to %d records; %d would be left alone. Nothing was done. Do it with --yes.\n", done, left+failed)
+		return nil
+	}
+	fmt.Fprintf(stderr, "done to %d records; %d left alone, %d failed\n", done, left, failed)
+	if left+failed > 0 {
+		return &Exit{NotDone, fmt.Errorf("not done to %d of %d records", left+failed, len(list))}
+	}
+	return nil
+}
+
+// tell says what has become of a record.
+func (c Change) tell(w io.Writer, shown named, after records.Record) error {
+	if c.JSON {
+		var now *records.Record
+		if after.Key != "" {
+			now = &after
+		}
+		return printJSON(w, map[string]any{"key": shown.Key, "now": now})
+	}
+	if after.Key == "" {
+		_, err := fmt.Fprintf(w, "%s is gone\n", shown.Key)
+		return err
+	}
+	_, err := fmt.Fprintf(w, "%s is %s now\n", after.Key, after.State)
+	return err
+}
+
+// readList reads what list --json has printed.
+func readList(from string, stdin io.Reader) ([]named, error) {
+	content, err := readInput(from, stdin)
+	if err != nil {
+		return nil, err
+	}
+	var list []named
+	for line := 1; len(content) > 0; line++ {
+		advance, text, err := bufio.ScanLines(content, true)
+		if err != nil {
+			return nil, err
+		}
+		content = content[advance:]
+		if len(text) == 0 {
+			continue
+		}
+		var record named
+		if err := json.Unmarshal(text, &record); err != nil || record.Key == "" || record.Version == "" {
+			return nil, &UsageError{fmt.Sprintf("--from: line %d is no record with a key and a version, as ikkai records list --json prints them", line)}
+		}
+		list = append(list, record)
+	}
+	return list, nil
+}
+
+func indent(plan *records.Plan) string {
+	text := ""
+	for i, does := range plan.Does {
+		text += fmt.Sprintf("  %d. %s\n", i+1, does)
+	}
+	for _, note := range plan.Notes {
+		text += "  note: " + note + "\n"
+	}
+	return text[:max(len(text)-1, 0)]
+}

@@ -1,0 +1,62 @@
+package operate
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"time"
+
+	v4 "github.com/aws/aws-sdk-go-v2/aws/signer/v4"
+)
+
+// Function is a Lambda function to send an event to.
+type Function struct {
+	// Name, ARN or Name:alias.
+	Name string
+	// Endpoint of Lambda; one's own for the runtime interface emulator.
+	Endpoint string
+}
+
+// maxAnswer is how much of an answer is read: Lambda's are no longer than 6 MB.
+const maxAnswer = 7 << 20
+
+// Invoke sends an event and waits for the function's end. It is one request (lambda:InvokeFunction),
+// signed by the SDK's own signer: the SDK's client of Lambda would be another module for that alone.
+// The error says that the function has failed, and as what; what it has answered is not quoted.
+func (f Function) Invoke(ctx context.Context, o *Opened, event []byte) error {
+	endpoint := cmp.Or(f.Endpoint, "https://lambda."+o.Region+".amazonaws.com")
+	address := endpoint + "/2015-03-31/functions/" + url.PathEscape(f.Name) + "/invocations"
+	request, err := http.NewRequestWithContext(ctx, http.MethodPost, address, bytes.NewReader(event))
+	if err != nil {
+		return &UsageError{fmt.Sprintf("--function and --lambda-endpoint: %v", err)}
+	}
+	credentials, err := o.AWS.Credentials.Retrieve(ctx)
+	if err != nil {
+		return err
+	}
+	digest := sha256.Sum256(event)
+	if err := v4.NewSigner().SignHTTP(ctx, credentials, request, hex.EncodeToString(digest[:]), "lambda", o.Region, time.Now()); err != nil {
+		return err
+	}
+	response, err := http.DefaultClient.Do(request)
+	if err != nil {
+		return fmt.Errorf("invoking %s: %w; whether it has run is not known", f.Name, err)
+	}
+	defer response.Body.Close()
+	if _, err := io.Copy(io.Discard, io.LimitReader(response.Body, maxAnswer)); err != nil {
+		return fmt.Errorf("invoking %s: its answer broke off (%w); whether it has run is not known", f.Name, err)
+	}
+	switch failed := response.Header.Get("X-Amz-Function-Error"); {
+	case response.StatusCode != http.StatusOK:
+		return fmt.Errorf("invoking %s: Lambda has refused it with %s (%s)", f.Name, response.Status, cmp.Or(response.Header.Get("X-Amzn-Errortype"), "no reason given"))
+	case failed != "":
+		return fmt.Errorf("%s has failed (%s); its log says why", f.Name, failed)
+	}
+	return nil
+}
