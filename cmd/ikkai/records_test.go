@@ -50,7 +50,8 @@ func (d *desk) acquire(key string, ago time.Duration) persistence.Lease {
 	at := time.Now().Add(-ago)
 	record, err := d.store.Acquire(d.Context(), persistence.Claim{
 		Key: key, Owner: "owner of " + key, Now: at, LeaseUntil: at.Add(time.Minute).Truncate(time.Millisecond), ExpiresAt: at.Add(48 * time.Hour).Truncate(time.Second),
-		Run: persistence.Run{StartedAt: at, Function: "payment:7", RequestID: "r-1", Event: []byte(`{"order_id":"4711"}`)},
+		Run:   persistence.Run{StartedAt: at, Function: "payment:7", RequestID: "r-1"},
+		Event: []byte(`{"order_id":"4711"}`),
 	})
 	if err != nil {
 		d.Fatal(err)
@@ -92,7 +93,11 @@ func TestANightWithAStuckRecord(t *testing.T) {
 	if err := os.WriteFile(event, []byte(`{"order_id":"4711","at":"10:03"}`), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	key := strings.TrimSpace(d.must("records", "key", "--operation=payment", "--event="+event, "--key=order_id"))
+	var found bytes.Buffer
+	if status := run(t.Context(), []string{"records", "key", "--operation=payment", "--event=" + event, "--key=order_id"}, &found, io.Discard); status != 0 {
+		t.Fatalf("finding the key: exit status %d", status)
+	}
+	key := strings.TrimSpace(found.String())
 	if want, _ := idempotency.MustJMESPath("order_id").Key("payment", []byte(`{"order_id":"4711"}`)); key != want {
 		t.Fatalf("the key is %s, want %s", key, want)
 	}
@@ -179,7 +184,7 @@ func TestAListIsWhatTheNextCommandTakes(t *testing.T) {
 	if dry := d.must("records", "forget", "--from="+file); !strings.Contains(dry, "to 3 records") || !strings.Contains(dry, "Nothing was done") {
 		t.Errorf("the dry run says\n%s", dry)
 	}
-	d.must("records", "settle", "payment#2", "--failed=CardDeclined", "--version="+d.version("payment#2"), "--yes")
+	d.must("records", "settle", "payment#2", "--failed=CardDeclined", "--message=no funds", "--version="+d.version("payment#2"), "--yes")
 	status, stdout, stderr := d.ikkai("records", "forget", "--from="+file, "--yes")
 	if status != 4 || strings.Count(stdout, "is gone") != 2 || !strings.Contains(stderr, "left alone: records: payment#2") {
 		t.Errorf("forgetting the list: exit status %d\n%s%s", status, stdout, stderr)

@@ -67,7 +67,7 @@ func quoted(args []string) []string {
 func runSettle(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 	c := newChanging("settle", `What became of the request, or of one of its steps. One of:
   --completed          it has succeeded; with --result FILE duplicates get that
-  --failed TYPE        it has failed for good; duplicates get the failure
+  --failed TYPE        it has failed for good; duplicates get that and --message
   --finish-step NAME   the step was started, and has happened; with --result FILE that is its output
   --decline-step NAME  the step was started, and has not happened: it may run
   --undo-step NAME     the step was undone by hand
