@@ -422,7 +422,7 @@ var callMutants = []mutant{
 	{
 		name:   "a permanent failure is run again",
 		file:   "idempotent/permanent.go",
-		old:    "if !ok || permanent == nil || errors.Is(err, ErrCompensation) {",
+		old:    "if !ok || permanent == nil || errors.Is(err, journal.ErrNotUndone) {",
 		new:    "if ok || permanent == nil {",
 		caught: []test{{"idempotent", "TestRequestsAndCapacityOfEveryPath"}, {"idempotent", "TestNoSeedBreaksAPromise"}},
 	},

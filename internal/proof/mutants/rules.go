@@ -20,8 +20,8 @@ var ruleMutants = []mutant{
 	{
 		name:   "a run without a record hands no key on",
 		file:   "idempotent/unprotected.go",
-		old:    "g.newCalling(key, 0, g.unrecordedJournal(key, b))",
-		new:    `g.newCalling("", 0, g.unrecordedJournal(key, b))`,
+		old:    "g.newCalling(key, 0)",
+		new:    `g.newCalling("", 0)`,
 		caught: []test{{"internal/entrysuite", "TestEveryEntryPointKeepsEveryRule"}},
 	},
 	{
@@ -33,9 +33,9 @@ var ruleMutants = []mutant{
 	},
 	{
 		name:   "an identity that another guard has found is taken",
-		file:   "idempotent/func.go",
-		old:    "if id.guard != nil && id.guard != g {",
-		new:    "if false {",
+		file:   "idempotent/identify.go",
+		old:    "case id.guard.made != g.made:",
+		new:    "case false:",
 		caught: []test{{"idempotent", "TestAnIdentityOfAnotherGuardIsRefused"}},
 	},
 	{
@@ -117,8 +117,8 @@ var ruleMutants = []mutant{
 	},
 	{
 		name:   "a checkpoint does not renew the lease",
-		file:   "idempotent/journal.go",
-		old:    "	lease.Until = j.hold.extended()\n",
+		file:   "idempotent/steps.go",
+		old:    "	lease.Until = l.hold.extended()\n",
 		new:    "",
 		caught: []test{{"idempotent", "TestACheckpointRenewsTheLease"}},
 	},
@@ -132,8 +132,8 @@ var ruleMutants = []mutant{
 	{
 		name:   "an error is judged by the innermost",
 		file:   "idempotent/verdict.go",
-		old:    "	if own, ok := err.(judged); ok && !own.Inner() { //nolint:errorlint // the outermost\n",
-		new:    "	for inner := errors.Unwrap(err); inner != nil; inner = errors.Unwrap(inner) {\n		if own, ok := inner.(judged); ok {\n			return own.Verdict()\n		}\n	}\n	if own, ok := err.(judged); ok && !own.Inner() { //nolint:errorlint // the outermost\n",
+		old:    "	if own, ok := err.(judged); ok && origin.IsOwn(err) { //nolint:errorlint // the outermost\n",
+		new:    "	for inner := errors.Unwrap(err); inner != nil; inner = errors.Unwrap(inner) {\n		if own, ok := inner.(judged); ok {\n			return own.Verdict()\n		}\n	}\n	if own, ok := err.(judged); ok && origin.IsOwn(err) { //nolint:errorlint // the outermost\n",
 		caught: []test{{"idempotent", "TestAnErrorIsJudgedByTheOutermost"}},
 	},
 	{
@@ -194,8 +194,8 @@ var ruleMutants = []mutant{
 	},
 	{
 		name:   "writes of an undone saga are committed",
-		file:   "idempotent/saga.go",
-		old:    "		j.enlisted.Drop() // a call is undone as a whole, and what is undone does not commit\n",
+		file:   "idempotent/saga/run.go",
+		old:    "		j.outside.Drop() // a call is undone as a whole, and what is undone does not commit\n",
 		new:    "",
 		caught: []test{{"idempotent", "TestTheWritesOfAnUndoneSagaAreDropped"}},
 	},
