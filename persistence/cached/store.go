@@ -39,14 +39,7 @@ type Store struct {
 	recent  list.List // of persistence.Record; the most recently used in front
 	entries map[string]*list.Element
 	bytes   int
-	running map[string]running // by key
-}
-
-// running is an owner that has been seen to acquire its record, and how often it
-// has tried to complete it since.
-type running struct {
-	owner string
-	tries int
+	running map[string]string // the owner that has been seen to acquire its record, by key
 }
 
 // New returns a cache in front of a store.
@@ -62,7 +55,7 @@ func New(store persistence.Store, limits Limits) *Store {
 	if limits.Bytes <= 0 {
 		limits.Bytes = 8 << 20
 	}
-	return &Store{Front: storekit.NewFront(store), limits: limits, entries: make(map[string]*list.Element), running: make(map[string]running)}
+	return &Store{Front: storekit.NewFront(store), limits: limits, entries: make(map[string]*list.Element), running: make(map[string]string)}
 }
 
 var (
@@ -90,27 +83,16 @@ func (c *Store) Complete(ctx context.Context, l persistence.Lease, o persistence
 }
 
 func (c *Store) complete(l persistence.Lease, o persistence.Outcome, complete func() error) error {
-	c.try(l, 1)
 	err := complete()
 	switch {
-	case unwritten(err):
-		c.try(l, -1)
 	case c.learn(err):
 		c.end(l)
-	case err == nil && c.end(l) == 1:
-		// Of two outcomes of one owner the store keeps the first, without an
-		// error. So only the only try says what is stored: one that failed, or is
-		// still under way, may have been the first.
+	case err == nil && c.end(l):
+		// A nil error says that this outcome is there, and the record was acquired here:
+		// the lease has its fingerprint.
 		c.remember(o.Of(l))
 	}
 	return err
-}
-
-// unwritten tells whether the store says that it has written nothing, and may be
-// asked for another outcome.
-func unwritten(err error) bool {
-	_, refused := errors.AsType[*persistence.RefusedError](err)
-	return refused || errors.Is(err, persistence.ErrTooLarge) || errors.Is(err, persistence.ErrInvalid) || errors.Is(err, errors.ErrUnsupported)
 }
 
 // learn remembers the record that a store shows to an owner who has finished it otherwise,
@@ -163,7 +145,7 @@ func (c *Store) begin(claim persistence.Claim, r persistence.Record) {
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.running[r.Key].owner == r.Owner {
+	if c.running[r.Key] == r.Owner {
 		return
 	}
 	for key := range c.running {
@@ -172,30 +154,18 @@ func (c *Store) begin(claim persistence.Claim, r persistence.Record) {
 		}
 		delete(c.running, key)
 	}
-	c.running[r.Key] = running{owner: r.Owner}
+	c.running[r.Key] = r.Owner
 }
 
-// try counts tries of an owner to complete its record.
-func (c *Store) try(l persistence.Lease, tries int) {
+// end forgets an owner, and tells whether it was known.
+func (c *Store) end(l persistence.Lease) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if r := c.running[l.Key]; r.owner == l.Owner {
-		r.tries += tries
-		c.running[l.Key] = r
-	}
-}
-
-// end forgets an owner and returns how often it has tried; 0 for one that was not
-// known.
-func (c *Store) end(l persistence.Lease) int {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	r := c.running[l.Key]
-	if r.owner != l.Owner {
-		return 0
+	if c.running[l.Key] != l.Owner {
+		return false
 	}
 	delete(c.running, l.Key)
-	return r.tries
+	return true
 }
 
 func (c *Store) recall(key string) (persistence.Record, bool) {
