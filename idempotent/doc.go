@@ -139,5 +139,10 @@
 // Package saga has those of steps.
 //
 // Whatever error the guarded function itself returns comes out as it is, neither
-// wrapped nor joined; but for a function whose finished steps are kept, or not undone.
+// wrapped nor joined; but for a function whose finished steps are kept, or not undone (package
+// saga). And a permanent failure of a run that was taken over meanwhile is not the request's: a
+// *LeaseLostError takes its place, and does not wrap it. (One that could not be recorded for
+// other reasons stays what the function says it is; only the next arrival of the request finds
+// nothing of it.) An error of this module that the function has got from a guarded call of its
+// own comes out as a copy, so that [VerdictOf] knows it.
 package idempotent

@@ -51,8 +51,8 @@ type InProgressError struct {
 	mark
 
 	Key string // of the record
-	// RetryAfter is when it is worth asking again: after as long again as the run's
-	// lease has lasted, at least a second, or as soon as that lease is over.
+	// RetryAfter is when it is worth asking again: after as long again as the run has been
+	// under way, between a second and half a minute, or as soon as its lease is over.
 	RetryAfter time.Duration
 	// LeaseUntil is when the run's lease ends; zero if that is not known.
 	LeaseUntil time.Time
@@ -173,12 +173,16 @@ type LeaseLostError struct {
 
 	Key string // of the record
 	// Executed says that this run's effects have happened. It is false where effects
-	// were to commit with the record: those were not carried out.
+	// were to commit with the record: those were not carried out; and where the function has
+	// failed for good.
 	Executed bool
 	// Result is this run's own result, as it would have been stored; nil where it is
 	// the result of writes that were not carried out.
 	Result []byte
-	Err    error // the cause
+	// Failure is what the function has failed with, if it has failed for good. It is no
+	// outcome of the request, which may have succeeded meanwhile, and so it is not wrapped.
+	Failure error
+	Err     error // the cause
 }
 
 func (e *LeaseLostError) Error() string {

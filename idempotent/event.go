@@ -51,6 +51,8 @@ func (e Event) Code() Code {
 		return CodeNotStored
 	case EventStoreFailed:
 		return CodeStoreFailed
+	case EventUnprotected:
+		return CodeSwitchedOff
 	case EventRequest:
 		if errors.Is(e.Err, persistence.ErrLeaseLost) {
 			return CodeLeaseLost
@@ -60,6 +62,10 @@ func (e Event) Code() Code {
 		return code
 	}
 }
+
+// CodeSwitchedOff is the code of EventUnprotected where the environment has switched the
+// guards off. No error has it.
+const CodeSwitchedOff Code = "switched_off"
 
 // EventKind says what happened. The values are stable: they are the attribute "event"
 // in logs, which alarms filter on.

@@ -117,7 +117,8 @@ var errUnwound = errors.New("a panic, or the goroutine exited")
 
 // settleFailure records a permanent failure, once the finished steps are undone, and
 // releases the record after any other. The function's error is the caller's, whatever
-// becomes of the record; only where finished steps remain, the caller is told.
+// becomes of the record; only where finished steps remain, the caller is told, and where a
+// failure for good is not the request's: another run may succeed with it, or has.
 func (t *tenure) settleFailure(ctx context.Context, err error) error {
 	t.effect = effect{}
 	err = t.journal.Settle(ctx, err)
@@ -126,7 +127,9 @@ func (t *tenure) settleFailure(ctx context.Context, err error) error {
 		return t.unfinished(ctx, err, t.release(ctx, err))
 	}
 	t.status, t.effect = persistence.StatusFailed, effect{done: true, result: stored}
-	_ = t.complete(ctx, err)
+	if lost := t.complete(ctx, err); t.there == nil && errors.Is(lost, persistence.ErrLeaseLost) {
+		return &LeaseLostError{Key: t.record.Key, Failure: err, Err: lost}
+	}
 	return err
 }
 

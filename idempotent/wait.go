@@ -77,14 +77,18 @@ func jitter(limit time.Duration) time.Duration {
 }
 
 // retryAfter suggests when a duplicate that does not wait should come back: after as
-// long again as the run's lease has lasted by now, since it was given or renewed, if it
-// was given as the claim's would be; and not later than when it is over. So a run that has
-// died is asked for less and less often until then.
+// long again as the run has been under way by now, and not later than when its lease is
+// over. So it is asked for less and less often, and a run that has died is found at once.
+// A record that does not tell when the run has started is taken to have been given its lease
+// as the claim's would be.
 func retryAfter(c persistence.Claim, r persistence.Record) time.Duration {
 	if r.LeaseUntil.IsZero() {
 		return askAgain
 	}
 	lasted := c.LeaseUntil.Sub(r.LeaseUntil)
+	if !r.StartedAt.IsZero() {
+		lasted = c.Now.Sub(r.StartedAt)
+	}
 	// The last millisecond still belongs to the owner.
 	left := max(r.LeaseUntil.Sub(c.Now), 0) + time.Millisecond
 	return min(max(lasted, askAgain), askLatest, left)

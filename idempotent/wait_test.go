@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"slices"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -139,4 +140,36 @@ func die(t *testing.T, guard *idempotent.Guard, key string, timeout time.Duratio
 		})
 	}()
 	<-started
+}
+
+// The longer a run has been under way, the later to ask again, also where its lease was
+// renewed meanwhile; but not later than when the lease is over.
+func TestALongRunIsAskedForLessAndLessOften(t *testing.T) {
+	inVirtualTime(t, func(t *testing.T, store persistence.Store) {
+		guard := newKeylessGuard(t, store, idempotent.Config{})
+		var run sync.WaitGroup
+		run.Go(func() {
+			_, err := idempotent.Do(within(t, 15*time.Minute), guard, "k", func(context.Context) (string, error) {
+				time.Sleep(5 * time.Minute) // virtual
+				return "", nil
+			})
+			if err != nil {
+				t.Error(err)
+			}
+		})
+		synctest.Wait()
+		started := time.Now()
+		for _, test := range []struct{ at, want time.Duration }{
+			{0, time.Second}, {5 * time.Second, 5 * time.Second}, {20 * time.Second, 20 * time.Second},
+			{40 * time.Second, 30 * time.Second}, {4 * time.Minute, 30 * time.Second},
+		} {
+			time.Sleep(time.Until(started.Add(test.at))) // virtual
+			_, err := idempotent.Do(within(t, 15*time.Minute), guard, "k", func(context.Context) (string, error) { return "", nil })
+			busy, ok := errors.AsType[*idempotent.InProgressError](err)
+			if !ok || busy.RetryAfter != test.want {
+				t.Errorf("after %v: %v, want to ask again in %v", test.at, err, test.want)
+			}
+		}
+		run.Wait()
+	})
 }

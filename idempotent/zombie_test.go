@@ -46,8 +46,12 @@ func TestAZombieCannotTouchTheWinner(t *testing.T) {
 						t.Errorf("the zombie got %q, %v, want its result with a LeaseLostError", z.got, z.err)
 					case fails == "fails" && z.err != errTryAgain:
 						t.Errorf("the zombie got %v, want its own error", z.err)
-					case fails == "fails for good" && !errors.Is(z.err, errTryAgain):
-						t.Errorf("the zombie got %v, want its own error", z.err)
+					case fails == "fails for good" && (!errors.As(z.err, &lost) || !errors.Is(lost.Failure, errTryAgain) || errors.Is(z.err, idempotent.ErrPermanent)):
+						t.Errorf("the zombie got %v, want a LeaseLostError with its own error, which is not the request's", z.err)
+					case fails == "fails for good":
+						if v := idempotent.VerdictOf(z.err); v.Done != idempotent.DoneMaybe || !v.Retry || v.Code != idempotent.CodeLeaseLost {
+							t.Errorf("the zombie is told %+v", v)
+						}
 					}
 					got, err := idempotent.Do(within(t, time.Minute), guard, "k", func(context.Context) (string, error) {
 						return "third", nil

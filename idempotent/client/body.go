@@ -38,6 +38,17 @@ func repeatable(r *http.Request, limit int64) (body, error) {
 	return buffered(r, limit)
 }
 
+// onceAtMost is the content of a request that is sent once. Content of unknown length that
+// turns out to be none is said by its length here as well.
+func onceAtMost(r *http.Request) (body, error) {
+	if r.Body == nil || r.Body == http.NoBody || r.GetBody != nil || r.ContentLength > 0 || r.Trailer != nil {
+		return asItIs(r), nil
+	}
+	b, err := buffered(r, 0)
+	b.again = nil
+	return b, err
+}
+
 // buffered reads the content into memory. If there is too much of it, what has been
 // read is put back in front.
 func buffered(r *http.Request, limit int64) (body, error) {

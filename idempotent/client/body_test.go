@@ -81,8 +81,9 @@ func TestARequestWithoutABodyIsSentAgain(t *testing.T) {
 	}
 }
 
-// A request that is sent once in any case is not kept in memory. Where it has a key, the
-// transport beneath can't repeat it either.
+// A request that is sent once in any case is not kept in memory: no more of it is read ahead
+// than tells whether there is any. Where it has a key, the transport beneath can't repeat it
+// either.
 func TestABodyIsNotReadAheadForOneTry(t *testing.T) {
 	getBody := func() (io.ReadCloser, error) { return nil, errors.New("not needed") }
 	for name, c := range map[string]struct {
@@ -98,8 +99,11 @@ func TestABodyIsNotReadAheadForOneTry(t *testing.T) {
 	} {
 		body := &content{Reader: strings.NewReader("0123")}
 		transport := newTransport(t, client.Config{Tries: c.tries, Transport: transportFunc(func(r *http.Request) (*http.Response, error) {
-			if r.Body != body || (r.GetBody != nil) != c.again || r.ContentLength != -1 {
-				t.Errorf("%s: sent with body %v, length %d", name, r.Body, r.ContentLength)
+			if (r.GetBody != nil) != c.again || r.ContentLength != -1 {
+				t.Errorf("%s: sent with length %d", name, r.ContentLength)
+			}
+			if left, err := io.ReadAll(body); err != nil || len(left) < 3 {
+				t.Errorf("%s: all but %q is read ahead, %v", name, left, err)
 			}
 			return &http.Response{StatusCode: http.StatusServiceUnavailable}, r.Body.Close()
 		})})
@@ -107,6 +111,19 @@ func TestABodyIsNotReadAheadForOneTry(t *testing.T) {
 		r.Body, r.GetBody, r.ContentLength = body, c.getBody, -1
 		if resp, err := transport.RoundTrip(r); err != nil || resp.StatusCode != http.StatusServiceUnavailable {
 			t.Errorf("%s: got %v, %v", name, resp, err)
+		}
+	}
+}
+
+// Content of unknown length that is none looks to a server like content that was lost.
+func TestNoContentIsSaidByItsLength(t *testing.T) {
+	for _, tries := range []int{0, 1, 2} {
+		w := &wire{script: []answer{{status: 201}}}
+		r, body := post(t), &content{Reader: strings.NewReader("")}
+		r.Body, r.GetBody, r.ContentLength = body, nil, -1
+		resp, err := newTransport(t, client.Config{Transport: w, Tries: tries}).RoundTrip(r)
+		if err != nil || resp.StatusCode != http.StatusCreated || w.sent[0].length != 0 || body.closed != 1 {
+			t.Errorf("%d tries: got %v, %v, length %d, closed %d times", tries, resp, err, w.sent[0].length, body.closed)
 		}
 	}
 }

@@ -87,6 +87,10 @@ func (t *Transport) prepare(r *http.Request) (_ logical, err error) {
 			return logical{}, err
 		}
 		mayRepeat = content.again != nil
+	} else if id.kind != onlyOnce {
+		if content, err = onceAtMost(r); err != nil {
+			return logical{}, err
+		}
 	}
 	if id.kind == keyMade && t.config.OnNewKey != nil {
 		if err := t.config.OnNewKey(r, id.key); err != nil {

@@ -95,14 +95,22 @@ func isTaken(r *http.Request, length int) bool {
 		case err != nil || length >= len(sent) || r.Body == http.NoBody:
 			return false
 		default:
-			return length == 0 || isFrom("io", r.Body) && int64(length) != r.ContentLength // lambdaurl makes it by io.NopCloser, and so do others
+			return length == 0 && !isUnpacked(r, int64(len(sent))) || length > 0 && isFrom("io", r.Body) && int64(length) != r.ContentLength // lambdaurl makes it by io.NopCloser, and so do others
 		}
 	}
 	isParsed := len(r.PostForm) > 0 || r.MultipartForm != nil
 	if length == 0 {
-		return r.ContentLength != 0 || isParsed
+		return r.ContentLength != 0 && !isUnpacked(r, r.ContentLength) || isParsed
 	}
 	return int64(length) < r.ContentLength && isFrom("net/http", r.Body)
+}
+
+// isUnpacked tells whether nothing at all may be what somebody in front has unpacked: the
+// packed form of nothing has a few bytes, and says how it is packed.
+func isUnpacked(r *http.Request, sent int64) bool {
+	const mostOfNothing = 23 // gzip's, as Go writes it; other codings take less
+	packed := r.Header.Get("Content-Encoding") != "" && 0 < sent && sent <= mostOfNothing
+	return packed && !isFrom("net/http", r.Body) && !isFrom("io", r.Body) // somebody has put it there
 }
 
 // isFrom tells whether a body's type is a package's own: of net/http, it is the body that

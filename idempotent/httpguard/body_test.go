@@ -106,7 +106,13 @@ func TestABodyReadInFrontIsNeverComparedAsEmpty(t *testing.T) {
 // What is compressed may be longer than what it says, and what unpacks it in front does
 // not know how long that is.
 func TestABodyUnpackedInFrontIsNoneThatWasRead(t *testing.T) {
-	const content = `{"amount":900}`
+	for _, content := range []string{`{"amount":900}`, ""} {
+		unpackedInFront(t, content)
+	}
+}
+
+func unpackedInFront(t *testing.T, content string) {
+	t.Helper()
 	var packed bytes.Buffer
 	packer := gzip.NewWriter(&packed)
 	io.WriteString(packer, content)
@@ -122,7 +128,7 @@ func TestABodyUnpackedInFrontIsNoneThatWasRead(t *testing.T) {
 				return http.MaxBytesReader(w, body, 100)
 			},
 		} {
-			got := ""
+			got := "nothing"
 			guarded := shapes[0].newAPI(t, persistence.NewMemory(), idempotent.Config{}, httpguard.Config{Scope: httpguard.Unscoped()}).
 				Middleware(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
 					body, _ := io.ReadAll(r.Body)
@@ -133,12 +139,34 @@ func TestABodyUnpackedInFrontIsNoneThatWasRead(t *testing.T) {
 				if err != nil {
 					panic(err)
 				}
+				r.Header.Set("Content-Encoding", "gzip") // as the client has said
 				r.Body = limit(w, unpacked)
 				guarded.ServeHTTP(w, r)
 			}))
 			if status != http.StatusOK || got != content {
 				t.Errorf("%s, %s: %d, the handler has read %q", way, name, status, got)
 			}
+		}
+	}
+}
+
+// What was packed, and read by somebody who has not put anything in its place, is gone.
+func TestAPackedBodyThatWasReadIsGone(t *testing.T) {
+	var packed bytes.Buffer
+	gzip.NewWriter(&packed).Close()
+	for way, send := range map[string]func(*testing.T, http.Handler) int{
+		"behind lambdaurl": behindLambdaURL(packed.String(), true),
+		"HTTP":             throughServer(func(s *httptest.Server) { s.Start() }, func() io.Reader { return bytes.NewReader(packed.Bytes()) }),
+	} {
+		guarded := shapes[0].newAPI(t, persistence.NewMemory(), idempotent.Config{}, httpguard.Config{Scope: httpguard.Unscoped()}).
+			Middleware(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { t.Errorf("%s: it runs", way) }))
+		status := send(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			r.Header.Set("Content-Encoding", "gzip")
+			io.Copy(io.Discard, r.Body)
+			guarded.ServeHTTP(w, r)
+		}))
+		if status != http.StatusInternalServerError {
+			t.Errorf("%s: %d", way, status)
 		}
 	}
 }

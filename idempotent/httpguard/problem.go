@@ -169,7 +169,7 @@ func (a *API) judge(ctx context.Context, r *Request, err error, expires time.Tim
 		f.about = fmt.Sprintf("This operation needs the header %s, with a value that is new for each request and the same in all its tries.", a.config.Header)
 	}
 	if f.status(&a.config) == http.StatusInternalServerError {
-		a.log(ctx, slog.LevelError, "httpguard: failed", err)
+		a.log(ctx, slog.LevelError, eventFailed, f.Code, err)
 	}
 	return a.refuse(r, f), true
 }
@@ -183,6 +183,7 @@ func (a *API) malformed(ctx context.Context, r *Request, err error) *response {
 	switch {
 	case key != nil:
 		f.Code, f.about = idempotent.CodeKeyUnusable, key.detail
+		a.guard.Report(ctx, idempotent.Event{Kind: idempotent.EventKeyRefused, Err: &idempotent.KeyError{Operation: a.guard.Config().Operation, Err: key}})
 	case errors.Is(err, errBody):
 		f.Code = CodeBodyUnreadable
 	case tooLarge != nil:
@@ -191,28 +192,38 @@ func (a *API) malformed(ctx context.Context, r *Request, err error) *response {
 		// A 401 would have to name a scheme of authentication, which is not known
 		// here, and a 400 would blame the request.
 		f.Code = CodeCallerUnknown
-		a.log(ctx, slog.LevelWarn, "httpguard: refused", err)
+		a.log(ctx, slog.LevelWarn, eventRefused, f.Code, err)
 	default:
 		if _, passing := errors.AsType[*scopeError](err); passing {
 			f.Code, f.Retry = CodeScopeFailed, true
 		}
-		a.log(ctx, slog.LevelError, "httpguard: failed", err)
+		a.log(ctx, slog.LevelError, eventFailed, f.Code, err)
 	}
 	return a.refuse(r, f)
 }
 
 // failed answers for a handler of net/http what a typed one would return as its error.
 func (a *API) failed(ctx context.Context, r *Request, err error) *response {
-	a.log(ctx, slog.LevelError, "httpguard: failed", err)
-	return a.refuse(r, refusal{Verdict: idempotent.VerdictOf(err)})
+	v := idempotent.VerdictOf(err)
+	a.log(ctx, slog.LevelError, eventFailed, v.Code, err)
+	return a.refuse(r, refusal{Verdict: v})
 }
 
-// log tells the operator. The default logger is looked up each time: a program sets it
-// after its packages are initialised.
-func (a *API) log(ctx context.Context, level slog.Level, message string, err error) {
+// What log lines of this package have as their attribute "event", beside those of the guard's
+// events.
+const (
+	eventFailed  = "request_failed"
+	eventRefused = "request_refused"
+)
+
+// log tells the operator. Filters go by the attributes "event" and "code", as with the guard's
+// own lines. The default logger is looked up each time: a program sets it after its packages
+// are initialised.
+func (a *API) log(ctx context.Context, level slog.Level, event string, code idempotent.Code, err error) {
 	logger := a.config.Logger
 	if logger == nil {
 		logger = slog.Default()
 	}
-	logger.LogAttrs(ctx, level, message, slog.Any("error", err))
+	logger.LogAttrs(ctx, level, "idempotency: "+strings.ReplaceAll(event, "_", " "),
+		slog.String("event", event), slog.String("operation", a.guard.Config().Operation), slog.String("code", string(code)), slog.Any("error", err))
 }

@@ -183,7 +183,7 @@ func (i *invocation) check(a answer) {
 		if w.bank != nil {
 			w.bank.mustBeApplied(i)
 		}
-	case failed && i.event != idempotent.EventLeaseLost && i.event != idempotent.EventNotStored:
+	case failed && i.event != idempotent.EventNotStored:
 		var id int
 		_, _ = fmt.Sscanf(permanent.Message, declined, &id)
 		w.verify(i, id, persistence.StatusFailed)

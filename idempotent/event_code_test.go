@@ -1,0 +1,59 @@
+package idempotent_test
+
+import (
+	"context"
+	"testing"
+
+	"github.com/ikkai-go/idempotency"
+	"github.com/ikkai-go/idempotency/idempotent"
+	"github.com/ikkai-go/idempotency/persistence"
+)
+
+// Why a run is unprotected is not that its function has failed.
+func TestAnUnprotectedRunSaysWhy(t *testing.T) {
+	for name, test := range map[string]struct {
+		off    string
+		store  persistence.Store
+		config idempotent.Config
+		want   idempotent.Code
+	}{
+		"switched off":    {"1", persistence.NewMemory(), idempotent.Config{}, idempotent.CodeSwitchedOff},
+		"without a key":   {"", persistence.NewMemory(), idempotent.Config{OnMissingKey: idempotent.RunUnprotected}, idempotent.CodeKeyMissing},
+		"without a store": {"", cutOff{}, idempotent.Config{OnStoreFault: idempotent.FailOpen}, idempotent.CodeStoreFailed},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Setenv("IDEMPOTENCY_DISABLED", test.off)
+			var got []idempotent.Code
+			test.config.Key = idempotency.MustJMESPath("id")
+			test.config.Observe = func(_ context.Context, e idempotent.Event) {
+				if e.Kind == idempotent.EventUnprotected {
+					got = append(got, e.Code())
+				}
+			}
+			payload := `{"id": "a"}`
+			if test.want == idempotent.CodeKeyMissing {
+				payload = `{}`
+			}
+			handler := newTestGuard(t, test.store, test.config).Handler(func(context.Context) error { return nil })
+			if _, err := handler.Invoke(t.Context(), []byte(payload)); err != nil {
+				t.Fatal(err)
+			}
+			if len(got) != 1 || got[0] != test.want {
+				t.Errorf("told %q, want %q", got, test.want)
+			}
+		})
+	}
+}
+
+// cutOff is a store that can't be reached.
+type cutOff struct{ persistence.Store }
+
+func (cutOff) Acquire(context.Context, persistence.Claim) (persistence.Record, error) {
+	return persistence.Record{}, errDown
+}
+
+func (cutOff) Complete(context.Context, persistence.Lease, persistence.Outcome) error {
+	return errDown
+}
+
+func (cutOff) Release(context.Context, persistence.Lease) error { return errDown }
