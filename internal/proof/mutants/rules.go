@@ -216,8 +216,8 @@ var ruleMutants = []mutant{
 	{
 		name:   "a write is sent no more often than the SDK's quota allows",
 		file:   "persistence/dynamostore/retry.go",
-		old:    "return (limited || try < busyTries) && passing(err)",
-		new:    "return try < busyTries && busy(err)",
+		old:    "return (limited || try < busyTries) && passing(err)\n",
+		new:    "return try < busyTries && busy(err)\n",
 		caught: []test{{"persistence/dynamostore", "TestAfterManyFailedCallsACompletionIsStillSentAgain"}},
 	},
 }
