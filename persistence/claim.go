@@ -62,15 +62,6 @@ func (c Claim) Check() error {
 	return nil
 }
 
-// CheckKey returns an error that wraps [ErrInvalid] for a key that no record can have: stores
-// of text would take it for another one.
-func CheckKey(key string) error {
-	if key == "" || !isText(key) {
-		return fmt.Errorf("%w: a key that is empty, not UTF-8, or has a NUL", ErrInvalid)
-	}
-	return nil
-}
-
 // isText tells whether every database can hold s as text: PostgreSQL takes no NUL, and no
 // store takes what is not UTF-8 without changing it.
 func isText(s string) bool { return utf8.ValidString(s) && !strings.Contains(s, "\x00") }

@@ -146,10 +146,10 @@ func ExampleMemory() {
 	// forgotten by hand: <nil> 1
 }
 
-// The same keys are refused by every store.
-func ExampleCheckKey() {
+// The same keys are refused by every store, also where they are only read.
+func ExampleLease_CheckKey() {
 	for _, key := range []string{"payment#1", "", "a\x00b", "\xff"} {
-		fmt.Printf("%q %t\n", key, persistence.CheckKey(key) == nil)
+		fmt.Printf("%q %t\n", key, persistence.Lease{Key: key}.CheckKey() == nil)
 	}
 	// Output:
 	// "payment#1" true

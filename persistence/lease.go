@@ -91,6 +91,14 @@ func (l Lease) Check() error {
 	return nil
 }
 
+// CheckKey is Check for who only reads, and owns nothing: the key is one that records have.
+func (l Lease) CheckKey() error {
+	if l.Key == "" || !isText(l.Key) {
+		return fmt.Errorf("%w: a key that is empty, not UTF-8, or has a NUL", ErrInvalid)
+	}
+	return nil
+}
+
 // CheckRenewal is Check for a lease that is to be renewed: it says until when.
 func (l Lease) CheckRenewal() error {
 	if l.Until.IsZero() {

@@ -157,7 +157,7 @@ func (m *Memory) Renew(ctx context.Context, l Lease) error {
 
 // Read implements [Reader].
 func (m *Memory) Read(ctx context.Context, key string) (Record, bool, error) {
-	if err := CheckKey(key); err != nil {
+	if err := (Lease{Key: key}).CheckKey(); err != nil {
 		return Record{}, false, err
 	}
 	if err := ctx.Err(); err != nil {
@@ -173,7 +173,7 @@ func (m *Memory) Read(ctx context.Context, key string) (Record, bool, error) {
 // was seen. It is done, with a nil error, also where there is no record; [ErrLeaseLost] where it
 // is another one by now.
 func (m *Memory) Forget(ctx context.Context, seen Record) error {
-	if err := CheckKey(seen.Key); err != nil {
+	if err := (Lease{Key: seen.Key}).CheckKey(); err != nil {
 		return err
 	}
 	if err := ctx.Err(); err != nil {

@@ -79,6 +79,6 @@ type Renewer interface {
 type Reader interface {
 	// Read returns the record of a key and whether there is one. The answer may
 	// be stale, so nothing but a finished, unexpired record may be relied on:
-	// for everything else Acquire decides. [ErrInvalid] for a key that [CheckKey] refuses.
+	// for everything else Acquire decides. [ErrInvalid] for a key that [Lease.CheckKey] refuses.
 	Read(ctx context.Context, key string) (Record, bool, error)
 }

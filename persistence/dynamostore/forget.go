@@ -13,7 +13,7 @@ var _ storekit.Forgetter = (*Store)(nil)
 
 // Forget implements [storekit.Forgetter] with one conditional DeleteItem.
 func (s *Store) Forget(ctx context.Context, seen persistence.Record) error {
-	if err := persistence.CheckKey(seen.Key); err != nil {
+	if err := (persistence.Lease{Key: seen.Key}).CheckKey(); err != nil {
 		return err
 	}
 	applied, there, err := s.apply(ctx, s.forget(seen))

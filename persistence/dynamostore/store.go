@@ -140,7 +140,7 @@ func (s *Store) Release(ctx context.Context, l persistence.Lease) error {
 // Read implements [persistence.Reader] with an eventually consistent read: a
 // finished record never changes, so a stale answer costs a write at worst.
 func (s *Store) Read(ctx context.Context, key string) (persistence.Record, bool, error) {
-	if err := persistence.CheckKey(key); err != nil {
+	if err := (persistence.Lease{Key: key}).CheckKey(); err != nil {
 		return persistence.Record{}, false, err
 	}
 	found, err := s.get(ctx, key, aws.Bool(false))

@@ -168,7 +168,7 @@ func outline(key string, f fields) (persistence.Record, error) {
 
 // Forget implements [storekit.Forgetter].
 func (s *Store) Forget(ctx context.Context, seen persistence.Record) error {
-	if err := persistence.CheckKey(seen.Key); err != nil {
+	if err := (persistence.Lease{Key: seen.Key}).CheckKey(); err != nil {
 		return err
 	}
 	var lease any = ""

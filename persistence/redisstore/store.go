@@ -174,7 +174,7 @@ func (s *Store) renewal(l persistence.Lease) []any {
 // Read implements [persistence.Reader]. A client that is configured to may read from
 // a replica, or from its own cache.
 func (s *Store) Read(ctx context.Context, key string) (persistence.Record, bool, error) {
-	if err := persistence.CheckKey(key); err != nil {
+	if err := (persistence.Lease{Key: key}).CheckKey(); err != nil {
 		return persistence.Record{}, false, err
 	}
 	found, err := s.client.HGetAll(ctx, s.config.Prefix+key).Result()

@@ -146,5 +146,5 @@ func checkKey(key string) error {
 	if len(key) > maxKey {
 		return fmt.Errorf("%w: the key has %d bytes, the table allows %d", persistence.ErrInvalid, len(key), maxKey)
 	}
-	return persistence.CheckKey(key)
+	return persistence.Lease{Key: key}.CheckKey()
 }
