@@ -10,6 +10,7 @@ import (
 	"github.com/ikkai-go/idempotency/idempotent"
 	"github.com/ikkai-go/idempotency/idempotent/internal/journal"
 	"github.com/ikkai-go/idempotency/idempotent/internal/result"
+	"github.com/ikkai-go/idempotency/internal/stepentry"
 	"github.com/ikkai-go/idempotency/persistence/storekit"
 )
 
@@ -166,7 +167,7 @@ func (j *callJournal) forward() error {
 	if j.history.decision == nil {
 		return nil
 	}
-	return errors.Join(ErrUnwinding, j.history.decision.asError())
+	return errors.Join(ErrUnwinding, asError(j.history.decision))
 }
 
 // reconcile finds out whether an interrupted attempt of a step has happened.
@@ -187,7 +188,7 @@ func (j *callJournal) reconcile(ctx context.Context, call Call, state *stepState
 // says so already.
 func (j *callJournal) start(ctx context.Context, state *stepState, started entry) error {
 	if state.starts == state.declines {
-		name := state.name + nth(startedSuffix, state.starts+1)
+		name := state.name + stepentry.Nth(startedSuffix, state.starts+1)
 		err := j.keep(ctx, state.name, name, mustEncodeEntry(started), nil)
 		if err == nil || !journal.Answered(err) {
 			state.starts++ // it may be there, though the step does not run
@@ -242,7 +243,7 @@ func (j *callJournal) recordDeclined(ctx context.Context) {
 		if decided || s.declines >= s.starts {
 			continue
 		}
-		if j.keep(ctx, s.name, s.name+nth(declinedSuffix, s.starts), []byte("{}"), nil) == nil {
+		if j.keep(ctx, s.name, s.name+stepentry.Nth(declinedSuffix, s.starts), []byte("{}"), nil) == nil {
 			s.declines = s.starts // or its outcome is unknown to the next attempt
 		}
 	}

@@ -73,8 +73,8 @@ func (j *callJournal) shutOut(ctx context.Context) error {
 // the guard fails open.
 var errUnrecorded = errors.New("a finished step could not be recorded")
 
-// asError is the failure as it is replayed.
-func (d *decision) asError() error {
+// asError is the failure of a decision as it is replayed.
+func asError(d *decision) error {
 	return &idempotent.PermanentError{Type: d.Type, Message: d.Message}
 }
 

@@ -8,6 +8,7 @@ import (
 	"github.com/ikkai-go/idempotency/idempotent"
 	"github.com/ikkai-go/idempotency/idempotent/internal/journal"
 	"github.com/ikkai-go/idempotency/idempotent/internal/result"
+	"github.com/ikkai-go/idempotency/internal/stepentry"
 	"github.com/ikkai-go/idempotency/persistence"
 	"github.com/ikkai-go/idempotency/persistence/storekit"
 )
@@ -54,7 +55,7 @@ func (e *ending) take(output []byte, err error) {
 		stored, err = result.JSON(with)
 	}
 	if err == nil {
-		err = decodeEntry(stored, new(entry))
+		err = stepentry.Decode(stored, new(entry))
 	}
 	if e.omit = err; err == nil {
 		e.entry, e.stored = with, stored
@@ -111,7 +112,7 @@ func (j *callJournal) settledBefore(state *stepState, err error) *entry {
 		return nil
 	}
 	there := new(entry)
-	if decodeEntry(before.Record.Steps[state.name], there) != nil {
+	if stepentry.Decode(before.Record.Steps[state.name], there) != nil {
 		return nil
 	}
 	return there

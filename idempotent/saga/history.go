@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/ikkai-go/idempotency/internal/stepentry"
 	"github.com/ikkai-go/idempotency/persistence"
 )
 
@@ -72,7 +73,7 @@ type history struct {
 func readHistory(r persistence.Record, declared declared) (history, error) {
 	h := history{declared: declared, steps: make(map[string]*stepState)}
 	for _, name := range slices.Sorted(maps.Keys(r.Steps)) {
-		step, suffix := cutEntryName(name)
+		step, suffix := stepentry.CutName(name)
 		err := h.read(step, suffix, r.Steps[name])
 		if step != "" && declared.lookup(step) == nil {
 			err = fmt.Errorf("%w: an earlier attempt has recorded it, and Config.Steps does not declare it", ErrUnknownStep)
@@ -98,17 +99,17 @@ func readHistory(r persistence.Record, declared declared) (history, error) {
 func (h *history) read(step, suffix string, stored []byte) error {
 	var e entry
 	var err error
-	kind, n := cutNth(suffix)
+	kind, n := stepentry.CutNth(suffix)
 	switch kind {
 	case "":
-		if err = decodeEntry(stored, &e); e.Void {
+		if err = stepentry.Decode(stored, &e); e.Void {
 			h.of(step).reach(undone, e)
 			break
 		}
 		h.of(step).reach(finished, e)
 		h.last = max(h.last, e.Order)
 	case startedSuffix:
-		err = decodeEntry(stored, &e)
+		err = stepentry.Decode(stored, &e)
 		h.of(step).reach(begun, e)
 		h.of(step).starts = max(h.of(step).starts, n)
 	case declinedSuffix:
@@ -117,7 +118,7 @@ func (h *history) read(step, suffix string, stored []byte) error {
 		h.of(step).reach(undone, e)
 	case unwindingEntry:
 		h.decision = new(decision)
-		err = decodeEntry(stored, h.decision)
+		err = stepentry.Decode(stored, h.decision)
 	case compensationEntry:
 		h.noted = true
 	default:

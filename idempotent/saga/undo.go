@@ -68,7 +68,7 @@ func (j *callJournal) undo(ctx context.Context, err error, by undoer) error {
 	case j.undoing.failure != nil:
 		return j.undoing.failure
 	case j.history.decision != nil:
-		failure = j.history.decision.asError()
+		failure = asError(j.history.decision)
 	case !permanent || len(j.history.toUndo())+len(j.history.lateComers()) == 0:
 		return nil
 	}

@@ -79,6 +79,12 @@ type Failure struct {
 	Message string `json:"errorMessage"`
 }
 
+// Encode returns the JSON of a failure. Two strings always encode.
+func (f Failure) Encode() []byte {
+	stored, _ := json.Marshal(f)
+	return stored
+}
+
 // Decision is what is recorded of a call that has failed for good.
 type Decision struct {
 	Failure

@@ -72,8 +72,7 @@ func (s Settlement) outcome() (o persistence.Outcome, what string, err error) {
 		return o, "", errors.New("a failure has to say what has failed")
 	case s.kind == settleFailed:
 		s.failure.Message = strings.ToValidUTF8(s.failure.Message, "\uFFFD")
-		result, err := json.Marshal(s.failure)
-		return persistence.Outcome{Status: persistence.StatusFailed, Result: result}, fmt.Sprintf("failed for good (%s)", s.failure.Type), err
+		return persistence.Outcome{Status: persistence.StatusFailed, Result: s.failure.Encode()}, fmt.Sprintf("failed for good (%s)", s.failure.Type), nil
 	case s.content == nil:
 		return persistence.Outcome{Status: persistence.StatusCompleted, ResultOmitted: true}, "succeeded, with a result that is not known", nil
 	case !json.Valid(s.content):

@@ -3,23 +3,14 @@
 package failure
 
 import (
-	"encoding/json"
 	"reflect"
 	"strings"
+
+	"github.com/ikkai-go/idempotency/internal/stepentry"
 )
 
-// Failure is a failure as it is stored. The names are those of Lambda's own error
-// responses.
-type Failure struct {
-	Type    string `json:"errorType"`
-	Message string `json:"errorMessage"`
-}
-
-// Encode returns the JSON of a failure. Two strings always encode.
-func (f Failure) Encode() []byte {
-	stored, _ := json.Marshal(f)
-	return stored
-}
+// Failure is a failure as it is stored.
+type Failure = stepentry.Failure
 
 // Note is what is recorded of an error that is not final.
 func Note(err error) Failure {
