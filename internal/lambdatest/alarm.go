@@ -85,6 +85,9 @@ func checkMetrics(t *testing.T, template *samtemplate.Template, lines [][]byte) 
 			continue
 		}
 		printed++
+		if counted := template.Matches([][]byte{line}); len(counted) > 0 {
+			t.Errorf("%v count a line with metrics, too: %s", counted, line)
+		}
 		data, err := emfspec.Read(line, time.Now())
 		if err != nil {
 			t.Errorf("%v: %s", err, line)

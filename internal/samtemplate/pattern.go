@@ -9,7 +9,7 @@ import (
 )
 
 // Pattern is a filter pattern of CloudWatch Logs for lines that are JSON objects, such as
-// { ($.event = "stuck") || ($.code = "stuck") }. Of the syntax it knows =, &&, || and
+// { $.event = "stuck" }. Of the syntax it knows =, &&, || and
 // parentheses; && binds closer. The zero Pattern matches nothing.
 // https://docs.aws.amazon.com/AmazonCloudWatch/latest/logs/FilterAndPatternSyntax.html
 type Pattern struct {

@@ -1,6 +1,7 @@
 package samtemplate_test
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -70,6 +71,36 @@ func TestWhatIsCountedRaisesAnAlarm(t *testing.T) {
 		for name, selector := range f.Dimensions {
 			if selector != "$."+name || name != "operation" && name != "event" {
 				t.Errorf("%s: the dimension %s is %s", f.ID, name, selector)
+			}
+		}
+	}
+}
+
+// A line with metrics (package emf) has the code of calls and the names of events, too, and its
+// metrics count already what it tells. Of the guard's own lines one is what has happened; adapters
+// repeat its code in theirs.
+func TestALineIsCountedOnce(t *testing.T) {
+	template := read(t, ours)
+	kinds := []string{"stuck", "lease_lost", "not_stored", "store_failed", "compensation_failed", "partial_success", "record_failed", "request_failed"}
+	for _, code := range append(kinds, "outcome_unknown", "function_failed") {
+		metrics := fmt.Sprintf(`{"_aws":{"Timestamp":1,"CloudWatchMetrics":[]},"operation":"payment","code":%q,"calls":1,%q:1}`, code, code)
+		if counted := template.Matches([][]byte{[]byte(metrics)}); len(counted) > 0 {
+			t.Errorf("%v count the metrics of a call that ends with %s", counted, code)
+		}
+		for _, kind := range kinds {
+			counts := 0
+			line := fmt.Sprintf(`{"event":%q,"operation":"payment","code":%q}`, kind, code)
+			for _, f := range template.Filters {
+				if template.Alarmed(f) && f.Pattern.Matches([]byte(line)) {
+					counts++
+				}
+			}
+			want := 1
+			if kind == "partial_success" || kind == "record_failed" || kind == "request_failed" {
+				want = 0
+			}
+			if counts != want {
+				t.Errorf("%s is counted %d times for alarms, want %d", line, counts, want)
 			}
 		}
 	}

@@ -5,7 +5,7 @@ locals {
     # what could not be undone, and a table out of reach.
     IdempotencyFaults = "{ ($.event = \"lease_lost\") || ($.event = \"not_stored\") || ($.event = \"store_failed\") || ($.event = \"compensation_failed\") }"
     # Requests that can't go on by themselves, however often they are repeated.
-    IdempotencyStuck = "{ ($.event = \"stuck\") || ($.code = \"stuck\") }"
+    IdempotencyStuck = "{ $.event = \"stuck\" }"
   }
 
   function = { FunctionName = aws_lambda_function.function.function_name }

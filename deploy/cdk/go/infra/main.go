@@ -136,7 +136,7 @@ func addAlarms(stack awscdk.Stack, function awslambda.Function, table awsdynamod
 		counted("IdempotencyFaults", `{ ($.event = "lease_lost") || ($.event = "not_stored") || ($.event = "store_failed") || ($.event = "compensation_failed") }`), 1)
 	// Requests that can't go on by themselves, however often they are repeated.
 	alarm("IdempotencyStuckAlarm", `A request waits for a person; the log has its key, and says in "code" what nobody knows.`,
-		counted("IdempotencyStuck", `{ ($.event = "stuck") || ($.code = "stuck") }`), 1)
+		counted("IdempotencyStuck", `{ $.event = "stuck" }`), 1)
 	alarm("FunctionErrorsAlarm", "The function fails or is killed by its time-out.", function.MetricErrors(nil), 1)
 	alarm("FunctionThrottlesAlarm", "Lambda turns requests away.", function.MetricThrottles(nil), 1)
 	// What is killed at its time-out has perhaps done half of what it should.

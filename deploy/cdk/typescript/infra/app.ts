@@ -116,7 +116,7 @@ class FunctionStack extends Stack {
     alarm(
       'IdempotencyStuckAlarm',
       'A request waits for a person; the log has its key, and says in "code" what nobody knows.',
-      counted('IdempotencyStuck', '{ ($.event = "stuck") || ($.code = "stuck") }'),
+      counted('IdempotencyStuck', '{ $.event = "stuck" }'),
     )
     alarm('FunctionErrorsAlarm', 'The function fails or is killed by its time-out.', fn.metricErrors())
     alarm('FunctionThrottlesAlarm', 'Lambda turns requests away.', fn.metricThrottles())
