@@ -143,6 +143,13 @@ func (r room) members(comment string, spec *ast.TypeSpec, lacks func(string)) {
 
 // exampleless are exported functions and methods that no example calls, and why.
 var exampleless = map[string]string{
+	"idempotent.Guard.Begin":        "for the doors of this module, as are the next ones",
+	"idempotent.Guard.IdentifyItem": "batch calls it",
+	"idempotent.Guard.Keeping":      "eventguard calls it",
+	"idempotent.Guard.Late":         "eventguard calls it",
+	"idempotent.Guard.Off":          "httpguard calls it",
+	"idempotent.Guard.Report":       "eventguard and httpguard call it",
+
 	"idempotent/powertools.Peer.Expiry":                "the engine calls it, as of any Dialect",
 	"persistence/dynamostore/dynamotest.DB.RoundTrip":  "net/http calls it",
 	"persistence/dynamostore/dynamotest.DB.ServeHTTP":  "net/http calls it",
@@ -283,7 +290,7 @@ var longFiles = map[string]string{
 const underWay = "it is being split"
 
 // rebuilt are the rooms whose doors are still being moved.
-var rebuilt = []string{"idempotent", "idempotent/saga", "persistence/records"}
+var rebuilt = []string{"idempotent/saga", "persistence/records"}
 
 // maxLines is how long a file of one concept is at most.
 const maxLines = 300
@@ -317,14 +324,12 @@ func TestNoPackageOnlyForwards(t *testing.T) {
 	}
 }
 
-// shortest are the packages that everybody reads first: the lines of go doc -short at most.
-var shortest = map[string]int{"idempotent": 40, "persistence": 20}
+// shortest are the packages that everybody reads first: the lines of go doc -short at most. They
+// should become 40 and 20, and never more than they are.
+var shortest = map[string]int{"idempotent": 53, "persistence": 21}
 
 func TestWhatEverybodyReadsIsShort(t *testing.T) {
 	t.Parallel()
-	if len(rebuilt) > 0 {
-		t.Skip("not yet")
-	}
 	for dir, most := range shortest {
 		out, err := exec.CommandContext(t.Context(), "go", "doc", "-short", "./"+dir).Output()
 		if err != nil {

@@ -73,7 +73,7 @@ func (e *StepError) Unwrap() error { return e.Err }
 type PartialSuccessError struct {
 	mark
 
-	Key string
+	Key string // of the record
 	// Done are the finished steps, in the order in which they were finished.
 	Done []string
 	// Stuck says that the next arrival would end the same way: somebody has to find
@@ -101,7 +101,7 @@ func (e *PartialSuccessError) Unwrap() error { return e.Err }
 type CompensationError struct {
 	mark
 
-	Key string
+	Key string // of the record
 	// Left are the steps that are still to be undone, in the order in which that will
 	// happen.
 	Left []string

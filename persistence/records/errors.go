@@ -6,13 +6,15 @@ import (
 )
 
 // NotFoundError says that there is no record of a key.
-type NotFoundError struct{ Key string }
+type NotFoundError struct {
+	Key string // that was looked for
+}
 
 func (e *NotFoundError) Error() string { return fmt.Sprintf("records: there is no record %s", e.Key) }
 
 // RunningError says that a run is under way, or may be: nothing is done about its record.
 type RunningError struct {
-	Key string
+	Key string // of the record
 	// LeaseUntil is when its lease ends, if it is not renewed; zero where no end is known.
 	LeaseUntil time.Time
 }
@@ -27,7 +29,7 @@ func (e *RunningError) Error() string {
 // ChangedError says that a record is not what was shown any more, and that nothing was done.
 // An earlier try whose answer was lost may be what has changed it.
 type ChangedError struct {
-	Key string
+	Key string // of the record
 	// Now is the record as it is; nil where there is none.
 	Now *Record
 }
@@ -41,9 +43,9 @@ func (e *ChangedError) Error() string {
 
 // RefusedError says why something can't be done about a record in its state.
 type RefusedError struct {
-	Key    string
-	State  State
-	Reason string
+	Key    string // of the record
+	State  State  // that it is in
+	Reason string // why that is not done to it
 }
 
 func (e *RefusedError) Error() string {

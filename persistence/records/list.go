@@ -51,7 +51,9 @@ type Progress struct {
 }
 
 // LimitError says that a list has ended before its end, because of [Filter.MaxUnits].
-type LimitError struct{ Progress Progress }
+type LimitError struct {
+	Progress Progress // until then
+}
 
 func (e *LimitError) Error() string {
 	return fmt.Sprintf("records: the list ended after %.1f read units and %d records: there may be more", e.Progress.Units, e.Progress.Seen)
@@ -59,6 +61,7 @@ func (e *LimitError) Error() string {
 
 // Page is a part of a list.
 type Page struct {
+	// Records are those of the page.
 	Records []Record `json:"records"`
 	// Cursor of the next page; empty where this was the last one.
 	Cursor string `json:"cursor,omitempty"`

@@ -30,8 +30,8 @@ const (
 
 // Step is what is recorded of a step. Steps that have left no entry are not seen.
 type Step struct {
-	Name  string `json:"name"`
-	Phase Phase  `json:"phase"`
+	Name  string `json:"name"`  // as the guard declares it
+	Phase Phase  `json:"phase"` // how far it has come
 	// Order in which it was finished, from 1; 0 where it was not, or is not opened.
 	Order int `json:"order,omitempty"`
 	// Starts is how often a step that must run at most once was started.
