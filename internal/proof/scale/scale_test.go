@@ -21,13 +21,13 @@ var page = filepath.Join("..", "..", "..", "docs", "scale.md")
 
 const recordedReports = "testdata/reports.json"
 
-// No storm of one key slows the others, and nothing that was done is lost in it. At a twentieth of the size.
+// No storm of one key slows the others, and nothing that was done is lost in it. At a fiftieth of the size.
 func TestAStormOfOneKeySlowsNobodyElse(t *testing.T) {
-	calm := Play(t, storm("calm", defaults, 0, 0.05)).Of("others").P99
-	played := map[string]Scenario{"20,000 a second from memory": storm("storm", fromMemory, 20_000, 0.05)}
+	calm := Play(t, storm("calm", defaults, 0, 0.02)).Of("others").P99
+	played := map[string]Scenario{"20,000 a second from memory": storm("storm", fromMemory, 20_000, 0.02)}
 	for _, g := range []Guard{defaults, fromMemory, waiting} {
-		played[g.Name] = storm("storm", g, 5000, 0.05)
-		together := storm("storm", g, 5000, 0.05)
+		played[g.Name] = storm("storm", g, 5000, 0.02)
+		together := storm("storm", g, 5000, 0.02)
 		together.Together = true
 		played[g.Name+", in one process"] = together
 	}
@@ -50,7 +50,7 @@ func TestAStormOfOneKeySlowsNobodyElse(t *testing.T) {
 
 // Whatever a table refuses, what was done is recorded and happens once, and callers are told within a few seconds.
 func TestWhatIsDoneOnAThrottledTableIsRecorded(t *testing.T) {
-	for _, s := range []Scenario{short("throttled", 0.05), launch("launch", 1000, 0, 0.01)} {
+	for _, s := range []Scenario{short("throttled", 0.02), launch("launch", 1000, 0, 0.01)} {
 		t.Run(s.Name, func(t *testing.T) {
 			r := Play(t, s)
 			if r.Table.Throttled == 0 {
