@@ -20,6 +20,10 @@
 //	steps            M   finished steps
 //	attempt          N   acquisitions so far
 //	version          N   of this format: 1
+//	started_at       N   when the last run has acquired the record, in epoch milliseconds
+//	function         S   that runs it, and its version: "payment:7"
+//	request_id       S   of its invocation
+//	event            S   that it was called with, if that is kept; until it is finished
 //
 // The records of several applications can share a table with a sort key: see
 // [Config.PartitionValue].
@@ -40,6 +44,8 @@
 //	with n writes     1 TransactWriteItems instead, two units for each KB of each of the n+1 items
 //	at once           1 TransactWriteItems; 1 PutItem without writes
 //	read              1 GetItem, eventually consistent: half a read unit for each 4 KB
+//	list              1 Scan, or Query, for each MB that is looked at: 128 read units
+//	forget            1 DeleteItem
 //	warm              1 such GetItem, where [Store.Warm] is called: half a read unit
 //
 // A condition that fails on no item at all costs one consistent GetItem more: to
@@ -72,7 +78,8 @@
 // # Permissions
 //
 // dynamodb:PutItem, dynamodb:UpdateItem, dynamodb:DeleteItem and
-// dynamodb:GetItem on the table. Transactions need no permission of their own, but the
+// dynamodb:GetItem on the table. Whoever lists records needs dynamodb:Scan, or dynamodb:Query
+// where the table has a sort key; functions don't. Transactions need no permission of their own, but the
 // permissions of the enlisted writes on their tables: dynamodb:PutItem,
 // dynamodb:UpdateItem, dynamodb:DeleteItem and dynamodb:ConditionCheckItem.
 //

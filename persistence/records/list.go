@@ -101,8 +101,8 @@ func (d *Desk) page(ctx context.Context, f Filter, q storekit.Query) (Page, erro
 	return page, nil
 }
 
-// List goes through the records that a filter lets through, in no order. An error is the last
-// of the sequence. Breaking off ends the reading.
+// List goes through the records that a filter lets through, in no order, each of them once. An
+// error is the last of the sequence. Breaking off ends the reading.
 func (d *Desk) List(ctx context.Context, f Filter) iter.Seq2[Record, error] {
 	return func(yield func(Record, error) bool) {
 		if err := f.check(); err != nil {
@@ -118,6 +118,7 @@ func (d *Desk) List(ctx context.Context, f Filter) iter.Seq2[Record, error] {
 		}
 		go func() { reading.all.Wait(); close(reading.pages) }()
 		var p Progress
+		listed := make(map[string]bool) // a store may show a record twice, as Redis' SCAN does
 		for page := range reading.pages {
 			if page.err != nil {
 				yield(Record{}, page.err)
@@ -128,7 +129,10 @@ func (d *Desk) List(ctx context.Context, f Filter) iter.Seq2[Record, error] {
 				f.Progress(p)
 			}
 			for _, r := range page.Records {
-				if !yield(r, nil) {
+				if listed[r.Key] {
+					continue
+				}
+				if listed[r.Key] = true; !yield(r, nil) {
 					return
 				}
 			}

@@ -1,10 +1,14 @@
 package records_test
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"testing"
+	"testing/synctest"
 	"time"
+
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
 	"github.com/ikkai-go/idempotency/persistence"
 	"github.com/ikkai-go/idempotency/persistence/dynamostore"
@@ -83,4 +87,188 @@ func TestAListHasEachRecordOnce(t *testing.T) {
 			}
 		})
 	}
+}
+
+// many fills a store with records of a kilobyte each.
+func many(t *testing.T, store persistence.Store, n int) {
+	t.Helper()
+	for i := range n {
+		r, err := store.Acquire(t.Context(), claim(fmt.Sprintf("payment#%04d", i), "o", now.Add(-time.Hour)))
+		if err == nil {
+			err = store.Complete(t.Context(), r.Lease(), persistence.Outcome{Status: persistence.StatusCompleted, Result: make([]byte, 3<<10), ExpiresAt: now.Add(time.Hour)})
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// TestAListEndsAtItsLimitOfUnits, and says how far it has come.
+func TestAListEndsAtItsLimitOfUnits(t *testing.T) {
+	store := stores["dynamodb"](t)
+	many(t, store, 40) // 3.3 KB each: about half a unit for each
+	seen := 0
+	var limit *records.LimitError
+	var told records.Progress
+	for _, err := range newDesk(t, store, records.Config{}).List(t.Context(), records.Filter{
+		PageSize: 5, MaxUnits: 6, Progress: func(p records.Progress) { told = p },
+	}) {
+		if err != nil {
+			if !errors.As(err, &limit) {
+				t.Fatal(err)
+			}
+			break
+		}
+		seen++
+	}
+	if limit == nil || limit.Progress != told || told.Seen != seen || seen < 10 || seen >= 40 || told.Units < 6 || told.Units > 9 {
+		t.Errorf("%d were seen, and it has ended with %v; told was %+v", seen, limit, told)
+	}
+}
+
+// TestAListTakesNoMoreUnitsASecondThanItMay takes the time that it needs.
+func TestAListTakesNoMoreUnitsASecondThanItMay(t *testing.T) {
+	for _, segments := range []int{1, 4} {
+		synctest.Test(t, func(t *testing.T) {
+			store := stores["dynamodb"](t)
+			many(t, store, 40)
+			begun := time.Now()
+			var told records.Progress
+			for _, err := range newDesk(t, store, records.Config{}).List(t.Context(), records.Filter{
+				PageSize: 2, Segments: segments, UnitsPerSecond: 2, Progress: func(p records.Progress) { told = p },
+			}) {
+				if err != nil {
+					t.Fatal(err)
+				}
+			}
+			// Each segment pauses after each page but its last.
+			if took, least := time.Since(begun).Seconds(), told.Units/2-2.5; told.Seen != 40 || took < least {
+				t.Errorf("%d segments: %+v in %v s, at least %v", segments, told, took, least)
+			}
+		})
+	}
+}
+
+// TestBreakingOffEndsTheReading leaves nothing behind: the bubble would not end.
+func TestBreakingOffEndsTheReading(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store := stores["dynamodb"](t)
+		many(t, store, 40)
+		for _, err := range newDesk(t, store, records.Config{}).List(t.Context(), records.Filter{PageSize: 2, Segments: 8, UnitsPerSecond: 0.001}) {
+			if err != nil {
+				t.Fatal(err)
+			}
+			break
+		}
+	})
+}
+
+// TestPagesGoOnWhereTheLastOneEnded, by a cursor that a web page can hand on.
+func TestPagesGoOnWhereTheLastOneEnded(t *testing.T) {
+	for name, newStore := range stores {
+		t.Run(name, func(t *testing.T) {
+			store := newStore(t)
+			many(t, store, 10)
+			desk := newDesk(t, store, records.Config{})
+			seen := make(map[string]bool)
+			for cursor, pages := "", 1; ; pages++ {
+				page, err := desk.Page(t.Context(), records.Filter{PageSize: 4}, cursor)
+				if err != nil || len(page.Records) > 4 || pages > 4 {
+					t.Fatalf("page %d has %d records (%v)", pages, len(page.Records), err)
+				}
+				for _, r := range page.Records {
+					if seen[r.Key] || r.Result != nil {
+						t.Errorf("%+v is shown again, or with its result", r)
+					}
+					seen[r.Key] = true
+				}
+				if cursor = page.Cursor; cursor == "" {
+					break
+				}
+			}
+			if len(seen) != 10 {
+				t.Errorf("%d records were shown", len(seen))
+			}
+		})
+	}
+}
+
+// TestAFilterLetsThroughWhatItSays has a record of each kind.
+func TestAFilterLetsThroughWhatItSays(t *testing.T) {
+	for name, newStore := range stores {
+		t.Run(name, func(t *testing.T) {
+			store := newStore(t)
+			begin := func(key string, at time.Time) persistence.Record { return acquire(t, store, claim(key, "o-"+key, at)) }
+			end := func(r persistence.Record, status persistence.Status, until time.Time) {
+				if err := store.Complete(t.Context(), r.Lease(), persistence.Outcome{Status: status, Result: []byte("1"), ExpiresAt: until}); err != nil {
+					t.Fatal(err)
+				}
+			}
+			begin("payment#running", now)
+			begin("payment#died", now.Add(-time.Hour))
+			end(begin("payment#completed", now.Add(-time.Hour)), persistence.StatusCompleted, now.Add(time.Hour))
+			end(begin("order#failed", now.Add(-2*time.Hour)), persistence.StatusFailed, now.Add(time.Hour))
+			end(begin("order#expired", now.Add(-3*time.Hour)), persistence.StatusCompleted, now.Add(-time.Hour))
+			for key, age := range map[string]time.Duration{"payment#@blue#partial": time.Hour, "payment#@blue#fresh": 5 * time.Minute} {
+				r := begin(key, now.Add(-age))
+				if err := store.(persistence.Checkpointer).Checkpoint(t.Context(), r.Lease(), "reserve", []byte(`{"order":1}`)); err != nil {
+					t.Fatal(err)
+				}
+				r.Steps = map[string][]byte{"reserve": nil}
+				if err := store.Release(t.Context(), r.Lease()); err != nil {
+					t.Fatal(err)
+				}
+			}
+			for _, c := range []struct {
+				filter records.Filter
+				want   []string
+			}{
+				{records.Filter{Operation: "order"}, []string{"order#expired", "order#failed"}},
+				{records.Filter{Operation: "pay"}, nil},
+				{records.Filter{Operation: "payment", Tenant: "blue"}, []string{"payment#@blue#fresh", "payment#@blue#partial"}},
+				{records.Filter{Stuck: true}, []string{"payment#@blue#partial", "payment#died"}},
+				{records.Filter{Reason: records.StuckPartial}, []string{"payment#@blue#partial"}},
+				{records.Filter{States: []records.State{records.StateRunning}}, []string{"payment#running"}},
+				{records.Filter{States: []records.State{records.StateExpired}}, []string{"order#expired"}},
+				{records.Filter{States: []records.State{records.StateFailed, records.StateCompleted}}, []string{"order#failed", "payment#completed"}},
+				{records.Filter{StartedBefore: now.Add(-90 * time.Minute)}, []string{"order#expired", "order#failed"}},
+				{records.Filter{StartedAfter: now.Add(-10 * time.Minute)}, []string{"payment#@blue#fresh", "payment#running"}},
+			} {
+				var keys []string
+				for r, err := range newDesk(t, store, records.Config{}).List(t.Context(), c.filter) {
+					if err != nil {
+						t.Fatal(err)
+					}
+					keys = append(keys, r.Key)
+				}
+				slices.Sort(keys)
+				if !slices.Equal(keys, c.want) {
+					t.Errorf("%+v lists %q, want %q", c.filter, keys, c.want)
+				}
+			}
+		})
+	}
+}
+
+// TestWhatCantBeUnderstoodIsListedAndLeftAlone has a record of a format to come.
+func TestWhatCantBeUnderstoodIsListedAndLeftAlone(t *testing.T) {
+	db, store := embedded(t)
+	db.Seed("idempotency", map[string]types.AttributeValue{
+		"idempotency_key": &types.AttributeValueMemberS{Value: "payment#1"},
+		"status":          &types.AttributeValueMemberS{Value: "PROCESSING"},
+		"version":         &types.AttributeValueMemberN{Value: "99"},
+	})
+	desk := newDesk(t, store, records.Config{})
+	for r, err := range desk.List(t.Context(), records.Filter{Operation: "payment"}) {
+		if err != nil || r.Key != key || r.Unreadable == "" {
+			t.Fatalf("it lists %+v (%v)", r, err)
+		}
+		for name, a := range map[string]act{"settle": settle(records.Complete([]byte("1"))), "forget": forget, "resume": resume} {
+			if got := outcomeOf(t, desk, r, a); got != "refused" {
+				t.Errorf("%s: %s", name, got)
+			}
+		}
+		return
+	}
+	t.Error("it is not listed")
 }

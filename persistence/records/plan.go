@@ -24,7 +24,7 @@ type Plan struct {
 
 // String returns all of the plan in words, a line each.
 func (p *Plan) String() string {
-	lines := append([]string{fmt.Sprintf("%s is %s.", p.Shown.Key, p.Shown.State)}, p.Does...)
+	lines := append([]string{fmt.Sprintf("%s: the state is %s.", p.Shown.Key, p.Shown.State)}, p.Does...)
 	for _, note := range p.Notes {
 		lines = append(lines, "Note: "+note)
 	}

@@ -12,7 +12,7 @@ import (
 type Lister interface {
 	// List returns a page of records, in an order of the store's own. What changes
 	// meanwhile may be in it as it was, or as it is, or not at all; the rest of the records
-	// are in exactly one page of all.
+	// are in one page of all, or in two where the store says so.
 	List(ctx context.Context, q Query) (Page, error)
 }
 
@@ -58,8 +58,8 @@ type Unreadable struct {
 // Forgetter is a store that can remove a record by hand.
 type Forgetter interface {
 	// Forget removes a record if owner, status and lease are still those of the one that
-	// was seen; its steps may have become more. It is done, with a nil error, also where there is no record.
-	// [persistence.ErrLeaseLost] where the record is another one by now.
+	// was seen; its steps may have become more. It is done, with a nil error, also where
+	// there is no record. [persistence.ErrLeaseLost] where the record is another one by now.
 	Forget(ctx context.Context, seen persistence.Record) error
 }
 
