@@ -17,13 +17,13 @@ func runDemo(ctx context.Context, args []string, stdout, stderr io.Writer) error
 		return err
 	}
 	if *asJSON {
-		return demo.Run(ctx, demo.NewJSONLines(stdout))
+		return demo.Run(ctx, demo.NewJSONLines(stdout), run)
 	}
 	var palette demo.Palette
 	if !*plain && os.Getenv("NO_COLOR") == "" && isTerminal(stdout) {
 		palette = demo.ANSI
 	}
-	return demo.Run(ctx, demo.NewTimeline(stdout, palette))
+	return demo.Run(ctx, demo.NewTimeline(stdout, palette), run)
 }
 
 func isTerminal(w io.Writer) bool {

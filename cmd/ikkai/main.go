@@ -24,17 +24,19 @@ type command struct {
 	commands bool
 }
 
-var commands = []command{
-	{name: "demo", summary: "show Lambda functions survive retries, races, time-outs and failures", run: runDemo},
-	{name: "new", summary: "make the folder of a new function: handler, test, and what deploys it", run: runNew},
-	{name: "records", summary: "find records, show them, settle, forget and resume them", run: runRecords, commands: true},
-	{name: "console", summary: "the same in a browser on this machine", run: runConsole},
-	{name: "doctor", summary: "look after the table, the clock and what is stuck", run: runDoctor},
-	{name: "cost", summary: "reckon what a month costs", run: runCost},
-	{name: "dynamodb", summary: "serve an embedded DynamoDB for local development", run: runDynamoDB},
-	{name: "payroll", summary: "pay a month's salaries in starts that are too short, and nobody twice", run: runPayroll},
-	{name: "bench", summary: "measure the toolkit's calls beside the bare SDK's, and its work on keys", run: runBench},
-	{name: "bench-cold", summary: "measure what the toolkit adds to a cold start and to the binary", run: runBenchCold},
+func commands() []command {
+	return []command{
+		{name: "demo", summary: "show Lambda functions survive retries, races, time-outs and failures", run: runDemo},
+		{name: "new", summary: "make the folder of a new function: handler, test, and what deploys it", run: runNew},
+		{name: "records", summary: "find records, show them, settle, forget and resume them", run: runRecords, commands: true},
+		{name: "console", summary: "the same in a browser on this machine", run: runConsole},
+		{name: "doctor", summary: "look after the table, the clock and what is stuck", run: runDoctor},
+		{name: "cost", summary: "reckon what a month costs", run: runCost},
+		{name: "dynamodb", summary: "serve an embedded DynamoDB for local development", run: runDynamoDB},
+		{name: "payroll", summary: "pay a month's salaries in starts that are too short, and nobody twice", run: runPayroll},
+		{name: "bench", summary: "measure the toolkit's calls beside the bare SDK's, and its work on keys", run: runBench},
+		{name: "bench-cold", summary: "measure what the toolkit adds to a cold start and to the binary", run: runBenchCold},
+	}
 }
 
 func main() {
@@ -52,7 +54,7 @@ var errUsage = errors.New("usage")
 // run runs the command that args name and returns the exit status: 1 if it
 // failed, 2 if it was called wrongly, others where the command's help says so.
 func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
-	err := dispatch(ctx, "ikkai", commands, args, stdout, stderr, "")
+	err := dispatch(ctx, "ikkai", commands(), args, stdout, stderr, "")
 	var exit *operate.Exit
 	var usage *operate.UsageError
 	switch {

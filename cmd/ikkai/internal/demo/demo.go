@@ -28,6 +28,7 @@ type Narrator interface {
 	Batch(Batch)
 	Start(Start)
 	Look(Look)
+	Command(Command)
 	Promise(Promise)
 	Summary(Summary)
 }
@@ -36,9 +37,9 @@ type Narrator interface {
 // broken.
 var ErrBroken = errors.New("not as promised")
 
-// Run shows the demo. It ends everything it started before it returns, also when
+// Run shows the demo, in which an operator uses the command line. It ends everything it started before it returns, also when
 // ctx ends early. Builds and logs go to the .cache folder of the clone.
-func Run(ctx context.Context, narrator Narrator) (err error) {
+func Run(ctx context.Context, narrator Narrator, operator Ikkai) (err error) {
 	clone, err := rie.FindClone(ctx)
 	if err != nil {
 		return err
@@ -68,7 +69,7 @@ func Run(ctx context.Context, narrator Narrator) (err error) {
 	}
 	defer func() { err = errors.Join(err, stage.close()) }()
 
-	show := newShow(narrator, stage, templates)
+	show := newShow(narrator, stage, templates, operator)
 	if err := show.play(ctx, story); err != nil {
 		return fmt.Errorf("%w (logs: %s)", err, stage.logs)
 	}

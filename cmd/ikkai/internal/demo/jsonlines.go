@@ -6,7 +6,7 @@ import (
 )
 
 // JSONLines tells the story to programs: one JSON object a line, whose "type" is
-// preparing, scene, beat, batch, start, look, promise or summary.
+// preparing, scene, beat, batch, start, look, command, promise or summary.
 type JSONLines struct {
 	encoder *json.Encoder
 }
@@ -64,6 +64,14 @@ func (j *JSONLines) Look(look Look) {
 		Type string `json:"type"`
 		Look
 	}{"look", look})
+}
+
+// Command implements [Narrator].
+func (j *JSONLines) Command(command Command) {
+	j.line(struct {
+		Type string `json:"type"`
+		Command
+	}{"command", command})
 }
 
 // Promise implements [Narrator].

@@ -22,6 +22,7 @@ func tell(n Narrator) {
 		Sent:   Order{Key: "order-1", Amount: 1205},
 		Answer: Answer{Status: 201, Body: `{"id":"pay_1"}`},
 	})
+	n.Command(Command{At: ms(1300), Line: "records list --stuck", Output: "STATE  KEY\ndied   payment#1\n"})
 	n.Promise(Promise{Text: "it is charged"})
 	n.Beat(Beat{
 		Work: Work{At: ms(2000), Environment: "env-2", Requests: []Request{
@@ -86,6 +87,9 @@ func TestTimeline(t *testing.T) {
 
 A payment
     1.234 s  env-1   order-1      12.05 EUR     →  201 pay_1                               PutItem, UpdateItem + 1 by the handler
+    1.300 s  $ records list --stuck
+             STATE  KEY
+             died   payment#1
              ✓ it is charged
     2.000 s  env-2   "order-1"    12.05 EUR     →  500 Task timed out after 2.00 seconds   PutItem ✗
              ✗ NOT AS PROMISED: it is replayed
@@ -137,6 +141,7 @@ func TestJSONLines(t *testing.T) {
 	want := `{"type":"preparing","what":"building"}
 {"type":"scene","title":"A payment"}
 {"type":"beat","at_ms":1234,"took_ms":200,"environment":"env-1","requests":[{"table":"idempotency","operation":"PutItem","write_units":1},{"table":"payments","operation":"PutItem","write_units":1},{"table":"idempotency","operation":"UpdateItem","write_units":1}],"sent":{"key":"order-1","amount":1205},"answer":{"status":201,"body":"{\"id\":\"pay_1\"}"}}
+{"type":"command","at_ms":1300,"line":"records list --stuck","output":"STATE  KEY\ndied   payment#1\n"}
 {"type":"promise","kept":true,"text":"it is charged"}
 {"type":"beat","at_ms":2000,"took_ms":0,"environment":"env-2","requests":[{"table":"idempotency","operation":"PutItem","error":"ConditionalCheckFailedException","write_units":1}],"sent":{"key":"order-1","amount":1205,"quoted":true},"answer":{"status":500,"failure":"Task timed out after 2.00 seconds"}}
 {"type":"promise","kept":false,"text":"it is replayed","broken":["env-2 answered 500 instead of 201"]}

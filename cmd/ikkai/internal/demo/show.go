@@ -17,6 +17,7 @@ type show struct {
 	stage     *stage
 	templates map[function]event
 	started   time.Time
+	operator  Ikkai
 	posted    map[string]string // names of the messages sent, by their ids
 
 	mu       sync.Mutex // guards the rest
@@ -24,8 +25,8 @@ type show struct {
 	promises []Promise
 }
 
-func newShow(narrator Narrator, stage *stage, templates map[function]event) *show {
-	return &show{narrator: narrator, stage: stage, templates: templates, started: time.Now(), posted: make(map[string]string)}
+func newShow(narrator Narrator, stage *stage, templates map[function]event, operator Ikkai) *show {
+	return &show{narrator: narrator, stage: stage, templates: templates, operator: operator, started: time.Now(), posted: make(map[string]string)}
 }
 
 // play tells the scenes in turn. It ends between two events if ctx does.

@@ -24,11 +24,15 @@ func (a actor) Stop() error                                    { return nil }
 func newShowOf(t *testing.T, a lambda) *show {
 	t.Helper()
 	s := emptyStage(t)
+	s.logs = t.TempDir()
 	for _, role := range cast {
 		s.environments[role.environment] = &environment{lambda: a, meter: &meter{meters: &meters{db: s.db}}}
 	}
-	return newShow(NewTimeline(io.Discard, Palette{}), s, map[function]event{payment: {}, register: {}, checkout: {}})
+	return newShow(NewTimeline(io.Discard, Palette{}), s, map[function]event{payment: {}, register: {}, checkout: {}}, silent)
 }
+
+// silent is a command line that does nothing.
+func silent(context.Context, []string, io.Writer, io.Writer) int { return 0 }
 
 func TestAFunctionThatKeepsNoPromiseIsFoundOut(t *testing.T) {
 	for name, answer := range map[string]actor{

@@ -75,13 +75,16 @@ var cast = []role{
 	{environment: "env-16", function: checkout},
 	{environment: "env-17", function: payroll},
 	{environment: "env-18", function: payroll},
+	{environment: "env-19", function: checkout},
+	{environment: "env-20", function: payment, behaviour: "hang", keys: "off"},
 }
 
 // environment is a Lambda environment and its entrance to the database.
 type environment struct {
 	lambda
-	meter   *meter
-	crashed atomic.Bool
+	endpoint string // of the Lambda API that it has
+	meter    *meter
+	crashed  atomic.Bool
 }
 
 // crash kills the environment.
@@ -100,6 +103,7 @@ type lambda interface {
 // stage is all that runs during a demo.
 type stage struct {
 	logs         string // folder
+	endpoint     string // of the database
 	db           *dynamotest.DB
 	queue        *queuesim.Queue
 	server       *http.Server
@@ -121,6 +125,8 @@ func openStage(ctx context.Context, programs programs, logs string) (*stage, err
 	}
 	entrances, mux := &meters{db: s.db}, http.NewServeMux()
 	s.serve(listener, mux)
+	s.endpoint = "http://" + listener.Addr().String()
+	mux.Handle("/operator", &meter{meters: entrances})
 	for _, role := range cast {
 		meter := &meter{meters: entrances}
 		mux.Handle("/"+role.environment, meter)
@@ -128,13 +134,13 @@ func openStage(ctx context.Context, programs programs, logs string) (*stage, err
 			Name:      role.name,
 			Binary:    programs.functions[role.function],
 			Timeout:   functionTimeout,
-			Variables: role.variables("http://" + listener.Addr().String() + "/" + role.environment),
+			Variables: role.variables(s.endpoint + "/" + role.environment),
 		}
 		started, err := rie.Start(ctx, programs.emulator, function, filepath.Join(logs, role.environment+".log"))
 		if err != nil {
 			return nil, errors.Join(fmt.Errorf("%s: %w", role.environment, err), s.close())
 		}
-		s.environments[role.environment] = &environment{lambda: started, meter: meter}
+		s.environments[role.environment] = &environment{lambda: started, endpoint: strings.TrimSuffix(started.URL, rie.Path), meter: meter}
 	}
 	return s, nil
 }

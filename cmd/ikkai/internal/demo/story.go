@@ -25,6 +25,8 @@ var story = []scene{
 	{"A checkout whose card is declined, after the goods were reserved", declined},
 	{"A checkout that is killed (SIGKILL) between the charge and the e-mail", killedBetween},
 	{"The payroll of forty employees is killed (SIGKILL) half-way, and started again", payday},
+	{"At night: a checkout was killed (SIGKILL), and its client does not come back", nightShift},
+	{"At night: a payment was killed, and only the provider knows that it was made", settledByHand},
 }
 
 // wholeStory are the wishes, with how often each is done.
@@ -36,5 +38,6 @@ var wholeStory = []struct {
 	{ada, 1},
 	{firstParcel, 1}, {secondParcel, 1}, {thirdParcel, 1}, {killedParcel, 1},
 	{declinedBasket, 0}, {killedBasket, 1},
+	{lostBasket, 1}, {chargedOrder, 1},
 	{november, staff},
 }

@@ -84,6 +84,17 @@ func (t *Timeline) Look(look Look) {
 	}
 }
 
+// Command implements [Narrator].
+func (t *Timeline) Command(command Command) {
+	fmt.Fprintf(t.w, "  %7.3f s  $ %s\n", time.Duration(command.At).Seconds(), shorten(command.Line, commandWidth))
+	for line := range strings.Lines(command.Output) {
+		fmt.Fprintf(t.w, "             %s\n", t.painted(t.paint.faint, shorten(strings.TrimRight(line, "\n"), commandWidth)))
+	}
+}
+
+// commandWidth is how much of a line of a command is shown.
+const commandWidth = 130
+
 // rowWidth is how much of a row is shown.
 const rowWidth = 78
 

@@ -27,6 +27,9 @@ type Function struct {
 	Variables map[string]string // of its process environment
 }
 
+// Path is that of the events in the Lambda API that an emulator has.
+const Path = "/2015-03-31/functions/function/invocations"
+
 // Environment is one Lambda environment of a function: a process of the emulator,
 // which starts the function at the first event, kills it at its time-out and
 // starts it anew at the next event. Like the real thing it takes one event at a
@@ -71,7 +74,7 @@ func Start(ctx context.Context, emulator string, f Function, log string) (*Envir
 		return nil, fmt.Errorf("start the emulator: %w", err)
 	}
 	e := &Environment{
-		URL:     "http://" + events.address + "/2015-03-31/functions/function/invocations",
+		URL:     "http://" + events.address + Path,
 		Timeout: f.Timeout,
 		process: command.Process,
 		ended:   make(chan struct{}),
