@@ -90,7 +90,7 @@ func TestTheKeyOfARecordIsFoundFromItsRequest(t *testing.T) {
 					}
 					return r
 				}
-				api.Middleware(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(201) })).ServeHTTP(httptest.NewRecorder(), made())
+				api.Middleware(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusCreated) })).ServeHTTP(httptest.NewRecorder(), made())
 				return made(), nil
 			},
 		} {
