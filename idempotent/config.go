@@ -128,8 +128,8 @@ type Config struct {
 	// acquire a record, which also takes no more than half of the time until the
 	// context's deadline, and to settle it after the function has run, which does
 	// not depend on the function's context but ends a moment before the deadline (a
-	// fifth of the Reserve), so that the caller still hears what is known. Defaults to
-	// 5 seconds.
+	// fifth of the Reserve), so that the caller still hears what is known. A store may give up
+	// sooner to acquire a record where it is asked too much. Defaults to 5 seconds.
 	StoreTimeout time.Duration
 
 	// Tenants says whose records they are where Lambda isolates tenants (its tenant

@@ -68,7 +68,7 @@
 // ever. A run that has lost its lease commits nothing. If the transaction is refused
 // for the sake of a write, the error is a [*persistence.RefusedError] with its index,
 // around what OnRefused has made of it, or a [*ConditionError] or [*ItemError].
-// Conflicts with other transactions are retried like throttling.
+// Conflicts with other transactions are retried until the call's time is over.
 //
 // Transactions are limited to 100 items, 99 of them the application's, and 4 MB.
 // They are serializable within the Region; global tables carry them over write by
@@ -92,14 +92,26 @@
 //
 // So what the SDK gives up on, after a few tries or because the quota of retries that all
 // calls of an environment share is used up, is sent again here, until the context's
-// deadline: server errors, throttling, conflicts of transactions, broken connections and
+// deadline: server errors, conflicts of transactions, broken connections and
 // answers that don't come. That holds for what recognises itself: the writes of records,
 // and transactions. The client's own retryer is as it was given; it is the inner loop, and
 // its tries and pauses come first. The outer one begins again after a pause of 50 ms, which
-// grows to 400 ms. Reads are left to the client's retryer, but for throttling. Without a
+// grows to 400 ms. Reads are left to the client's retryer. Without a
 // deadline six times have to do. A refusal (no permission, no table, a condition) is told at
 // once.
 //
-// All else is a [*persistence.Fault]; of a transaction that DynamoDB has refused in every
-// try, or has cancelled in the end, it says that nothing was written.
+// # Throttling
+//
+// What is throttled the client's retryer does not repeat: its pauses of up to two and four
+// seconds are most of the time that a call has, and come out of that quota. It still limits
+// its rate where it does (adaptive mode). Here, writes of who holds a record are sent again
+// every 100 ms at most, until the deadline. A claim looks what is there before it is sent again: a
+// finished record, or a run under way, answers it by an eventually consistent read, and for
+// ten seconds the claims of that key look first. One that finds nothing is given up after four tries,
+// in about a second, and at once where the partition is too hot to be read as well. So in a storm of
+// one key its duplicates read, and what a table bears of writes is left to others and to
+// those who have something to record. docs/scale.md in the repository shows what that comes to.
+//
+// All else is a [*persistence.Fault]; of a claim or a transaction that DynamoDB has refused in
+// every try, or of a transaction that it has cancelled in the end, it says that nothing was written.
 package dynamostore
