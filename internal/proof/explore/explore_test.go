@@ -166,7 +166,7 @@ func TestEveryInterleavingKeepsThePromises(t *testing.T) {
 // guarantees is the page that tells what is found here.
 func guarantees(t *testing.T) string {
 	t.Helper()
-	page, err := os.ReadFile(filepath.Join("..", "..", "docs", "guarantees.md"))
+	page, err := os.ReadFile(filepath.Join("..", "..", "..", "docs", "guarantees.md"))
 	if err != nil {
 		t.Fatal(err)
 	}
