@@ -37,6 +37,21 @@ func (g *Guard) Observing(observe func(context.Context, Event)) *Guard {
 	return &observed
 }
 
+// KeepingEvent returns a guard of the same operation for calls of one event, which
+// [Config].KeepEvent keeps in their record. The bytes are what the function has to be invoked
+// with so that it goes on with this request, under the same key; nil keeps nothing. It is asked for
+// each call, once, and only where events are kept; otherwise g itself is returned.
+//
+// It is for adapters that identify requests by other means than the event as it came.
+func (g *Guard) KeepingEvent(event func() []byte) *Guard {
+	if !g.config.KeepEvent {
+		return g
+	}
+	keeping := *g
+	keeping.event = event
+	return &keeping
+}
+
 // Batch returns a guard of the same operation for the calls of one batch, for which the
 // time until the context's deadline is divided once: what is kept for recording and
 // answering ([Config].Reserve) does not shrink with the time that is left.

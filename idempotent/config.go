@@ -56,7 +56,9 @@ type Config struct {
 	// KeepEvent keeps what a run was called with in its record, until that is finished, so
 	// that whoever operates the function can resume it without its client: see package
 	// persistence/records. [Guard.Handler] keeps the event as it came, [Func] its JSON form.
-	// [Do] and [DoAs] have none, nor has what is built upon them, and refuse the guard. An
+	// Package httpguard keeps the request as an event of its API, without what signs somebody
+	// in; eventguard keeps an event with the one record. [Do] and [DoAs] have none, nor has
+	// package batch, whose items are resumed by starting the batch, and refuse the guard. An
 	// event of more than 64 KB is not kept, nor one that can't be sealed; the run is not
 	// failed for that. It is not logged, and stands in the table as the results do: see
 	// package sealed. Each write of the record is larger by it. Defaults to false.

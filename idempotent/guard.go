@@ -30,6 +30,7 @@ type Guard struct {
 	// What a copy for an adapter has besides: see adapter.go.
 	observe func(context.Context, Event)
 	shared  *sharedTime
+	event   func() []byte
 }
 
 // New returns a guard for the operation that config describes. It checks the

@@ -19,11 +19,18 @@ func (g *Guard) identifyEvent(payload []byte) (request, error) {
 	return request{identity: id, event: payload}, nil
 }
 
-// request is what is known of a call by its identity alone.
+// request is what is known of a call by its identity, and by the event that an adapter has.
 func (id Identity) request(g *Guard) (request, error) {
-	if g.config.KeepEvent {
-		return request{}, &ConfigError{Field: "KeepEvent", Problem: "is set, and there is no event: use Handler or Func, or leave it out"}
+	if g.config.KeepEvent && g.event == nil {
+		return request{}, &ConfigError{Field: "KeepEvent", Problem: "is set, and there is no event: use Handler, Func or an adapter that has one, or leave it out"}
 	}
 	found, err := id.of(g)
-	return request{identity: found}, err
+	if err != nil || !g.config.KeepEvent {
+		return request{identity: found}, err
+	}
+	event := g.event()
+	if len(event) > maxEvent {
+		event = nil
+	}
+	return request{identity: found, event: event}, nil
 }

@@ -131,6 +131,9 @@ func (b Batch[Item]) check(guard *idempotent.Guard, items []Item, fn func(contex
 	} else if c := guard.Config(); c.Key != nil || c.Dialect != nil {
 		fault("Batch", "has a guard with a Key, and an item's key is made of Batch.Name and its ID")
 	}
+	if guard != nil && guard.Config().KeepEvent {
+		fault("Batch", "has a guard with KeepEvent, and an item is no event: the batch is started again")
+	}
 	if fn == nil {
 		fault("Batch", "has no function")
 	}

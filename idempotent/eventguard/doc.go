@@ -39,6 +39,13 @@
 // would leave T as it is. T may be a [json.RawMessage], which gets any payload as it is,
 // or have an UnmarshalJSON, which reads names by rules of its own.
 //
+// # Resuming
+//
+// With [idempotent.Config].KeepEvent the idempotency record of a record keeps, until it is
+// finished, an event of its source with that one record (an aggregate whole, a message without
+// its receipt handle), so that it can be resumed without the source (package
+// persistence/records). What is resumed keeps no order.
+//
 // # What counts as done
 //
 //	outcome                                             the source is told

@@ -49,6 +49,7 @@ func changesOf(event events.DynamoDBEvent) []record {
 		records[i] = record{
 			id: change.Change.SequenceNumber, group: inShard{},
 			content: func() ([]byte, string, error) { return changeContent(change) },
+			alone:   func() any { return events.DynamoDBEvent{Records: []events.DynamoDBEventRecord{change}} },
 		}
 	}
 	return records

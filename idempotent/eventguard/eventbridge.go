@@ -56,7 +56,11 @@ func EventBridge[T any](guard *idempotent.Guard, config Config, fn func(context.
 // ruled returns the record of an event that a rule has sent.
 func ruled(event json.RawMessage) record {
 	id, err := eventID(event)
-	return record{id: id, content: func() ([]byte, string, error) { return event, id, err }}
+	return record{
+		id:      id,
+		content: func() ([]byte, string, error) { return event, id, err },
+		alone:   func() any { return event },
+	}
 }
 
 // eventID returns the id of an EventBridge event.

@@ -42,7 +42,7 @@ func Kafka[T any](guard *idempotent.Guard, config Config, fn func(context.Contex
 			return KafkaResponse{}, &PayloadError{Problem: "no Kafka event: it has no records"}
 		}
 		all := event.inOrder()
-		records := p.partitions(event.EventSourceARN, all)
+		records := p.partitions(event, all)
 		for i, r := range all {
 			records[i].run = valued(func(ctx context.Context, value T) error { return fn(ctx, value, r) }, r.Value)
 		}
@@ -56,10 +56,15 @@ func Kafka[T any](guard *idempotent.Guard, config Config, fn func(context.Contex
 }
 
 // partitions returns the records of a topic's event, in their order.
-func (p processor) partitions(cluster string, all []KafkaRecord) []record {
+func (p processor) partitions(event KafkaEvent, all []KafkaRecord) []record {
 	records := make([]record, len(all))
 	for i, r := range all {
-		records[i].content = func() ([]byte, string, error) { return r.content(cluster) }
+		records[i].content = func() ([]byte, string, error) { return r.content(event.EventSourceARN) }
+		records[i].alone = func() any {
+			alone := event
+			alone.Records = map[string][]KafkaRecord{r.partition(): {r}}
+			return alone
+		}
 		if r.Topic != "" {
 			records[i].id = identifier(r).String()
 		}

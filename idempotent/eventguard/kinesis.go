@@ -59,7 +59,10 @@ func (p processor) shard(event events.KinesisEvent) (records []record, parts []e
 			add(record{err: err}, whole)
 		}
 		for _, part := range apart {
-			add(record{content: text(part.Kinesis.Data, place(part))}, part)
+			add(record{
+				content: text(part.Kinesis.Data, place(part)),
+				alone:   func() any { return events.KinesisEvent{Records: []events.KinesisEventRecord{whole}} },
+			}, part)
 		}
 	}
 	return records, parts

@@ -18,6 +18,8 @@ type record struct {
 	// deliveries.
 	content func() (payload []byte, id string, err error)
 	run     func(ctx context.Context, payload []byte) error
+	// alone is the event that brings this record and no other, as the function gets it.
+	alone func() any
 
 	// Found by identify.
 	payload  []byte
@@ -100,6 +102,19 @@ func (p processor) attempt(ctx context.Context, r record) error {
 	return contain(func() error { return p.settle(ctx, r) })
 }
 
+// event is what is kept of a record, where the guard keeps events.
+func (r record) event() []byte {
+	event := r.alone()
+	if raw, ok := event.(json.RawMessage); ok {
+		return raw // as it came
+	}
+	kept, err := json.Marshal(event)
+	if err != nil {
+		return nil
+	}
+	return kept
+}
+
 // single runs an asynchronous event. Its panic goes on.
 func (p processor) single(ctx context.Context, r *record) error {
 	p.identify(r)
@@ -111,7 +126,7 @@ func (p processor) single(ctx context.Context, r *record) error {
 func (p processor) settle(ctx context.Context, r record) error {
 	err, last := r.err, idempotent.EventKind("")
 	if err == nil {
-		observed := p.guard.Observing(func(_ context.Context, e idempotent.Event) { last = e.Kind })
+		observed := p.guard.Observing(func(_ context.Context, e idempotent.Event) { last = e.Kind }).KeepingEvent(r.event)
 		// Whatever result an operation has stored, a raw message can hold it.
 		_, err = idempotent.DoAs(ctx, observed, r.identity, func(ctx context.Context) (json.RawMessage, error) {
 			return nil, finite(r.run(ctx, r.payload))

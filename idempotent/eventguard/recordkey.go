@@ -88,7 +88,7 @@ func (p processor) recordsOf(event any) []record {
 	case events.DynamoDBEvent:
 		return changesOf(e)
 	case KafkaEvent:
-		return p.partitions(e.EventSourceARN, e.inOrder())
+		return p.partitions(e, e.inOrder())
 	case events.SNSEvent:
 		return notifications(e)
 	case json.RawMessage:

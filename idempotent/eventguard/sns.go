@@ -42,7 +42,10 @@ func SNS[T any](guard *idempotent.Guard, config Config, fn func(context.Context,
 func notifications(event events.SNSEvent) []record {
 	records := make([]record, len(event.Records))
 	for i, r := range event.Records {
-		records[i] = record{id: r.SNS.MessageID, content: text([]byte(r.SNS.Message), r.SNS.MessageID)}
+		records[i] = record{
+			id: r.SNS.MessageID, content: text([]byte(r.SNS.Message), r.SNS.MessageID),
+			alone: func() any { return events.SNSEvent{Records: []events.SNSEventRecord{r}} },
+		}
 	}
 	return records
 }

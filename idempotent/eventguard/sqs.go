@@ -53,9 +53,17 @@ func (p processor) messages(event events.SQSEvent) []record {
 		records[i] = record{
 			id: message.MessageId, group: groupOf(message),
 			content: func() ([]byte, string, error) { return p.config.Content(message) },
+			alone:   func() any { return redelivered(message) },
 		}
 	}
 	return records
+}
+
+// redelivered is the event of a message alone, without its receipt handle: that is of the
+// delivery which is over, and stands for the right to delete the message.
+func redelivered(message events.SQSMessage) events.SQSEvent {
+	message.ReceiptHandle = ""
+	return events.SQSEvent{Records: []events.SQSMessage{message}}
 }
 
 // groupOf returns the group of a message of a FIFO queue, which keeps its order; nil

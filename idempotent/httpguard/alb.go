@@ -51,6 +51,10 @@ var alb = shape[events.ALBTargetGroupRequest, events.ALBTargetGroupResponse]{
 		}
 		return answer
 	},
+	unsigned: func(e events.ALBTargetGroupRequest) events.ALBTargetGroupRequest {
+		e.Headers, e.MultiValueHeaders = unsigned(e.Headers), unsigned(e.MultiValueHeaders)
+		return e
+	},
 	headers: func(r *events.ALBTargetGroupResponse) (*map[string]string, *map[string][]string) {
 		return &r.Headers, &r.MultiValueHeaders
 	},

@@ -90,7 +90,8 @@ func (a *API) serve(ctx context.Context, r *Request, run func(context.Context) (
 	var own outcome
 	var unsettled response
 	var last idempotent.Event
-	guard := a.guard.Observing(func(_ context.Context, e idempotent.Event) { last = e })
+	guard := a.guard.Observing(func(_ context.Context, e idempotent.Event) { last = e }).
+		KeepingEvent(func() []byte { return a.keep(ctx, r, id) })
 	stored, err := idempotent.DoAs(ctx, guard, id, func(ctx context.Context) (response, error) {
 		answer, err := run(ctx)
 		switch {

@@ -49,6 +49,18 @@
 // pass everything on: nothing is refused, compared or limited, so an API runs locally
 // without its authorizer and with clients that send no keys.
 //
+// # Resuming
+//
+// With [idempotent.Config].KeepEvent a record keeps its request, until it is finished, as an event
+// of the kind that the API sends, so that it can be resumed without its client (package
+// persistence/records). It is kept without what proves who the client is: the headers
+// Authorization, Proxy-Authorization, Cookie, X-Api-Key, X-Amz-Security-Token,
+// X-Amzn-Oidc-Data and X-Amzn-Oidc-Accesstoken, the cookies of format 2.0, and the API key in a
+// REST API's context. A handler that reads these finds none when it is resumed. What the authorizer has found out
+// stays, so that the request is still its owner's; where the [Scope] would find another one
+// without those headers, nothing is kept. The middleware keeps the event that lambdaurl has, and
+// nothing outside of Lambda.
+//
 // # Responses
 //
 // Which responses are recorded is decided by their status, by default by

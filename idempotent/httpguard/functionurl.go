@@ -34,6 +34,10 @@ var functionURL = shape[events.LambdaFunctionURLRequest, events.LambdaFunctionUR
 			StatusCode: r.Status, Headers: r.joined(), Body: r.Body, IsBase64Encoded: r.IsBase64Encoded,
 		}
 	},
+	unsigned: func(e events.LambdaFunctionURLRequest) events.LambdaFunctionURLRequest {
+		e.Headers, e.Cookies = unsigned(e.Headers), nil
+		return e
+	},
 	headers: func(r *events.LambdaFunctionURLResponse) (*map[string]string, *map[string][]string) {
 		return &r.Headers, nil
 	},

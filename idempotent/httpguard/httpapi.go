@@ -36,6 +36,10 @@ var httpAPI = shape[events.APIGatewayV2HTTPRequest, events.APIGatewayV2HTTPRespo
 			StatusCode: r.Status, Headers: r.joined(), Body: r.Body, IsBase64Encoded: r.IsBase64Encoded,
 		}
 	},
+	unsigned: func(e events.APIGatewayV2HTTPRequest) events.APIGatewayV2HTTPRequest {
+		e.Headers, e.Cookies = unsigned(e.Headers), nil
+		return e
+	},
 	headers: func(r *events.APIGatewayV2HTTPResponse) (*map[string]string, *map[string][]string) {
 		return &r.Headers, nil
 	},

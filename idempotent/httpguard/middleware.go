@@ -104,6 +104,10 @@ func readHTTP(r *http.Request) *Request {
 	}
 	if event, ok := lambdaurl.RequestFromContext(r.Context()); ok {
 		request.Caller = functionURLCaller(event.RequestContext.Authorizer)
+		request.kept = func() (any, *Request) {
+			unsigned := functionURL.unsigned(*event)
+			return unsigned, functionURL.read(unsigned)
+		}
 	}
 	return request
 }

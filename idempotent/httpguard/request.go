@@ -36,6 +36,10 @@ type Request struct {
 	// body gives the content. It is asked for at most once, and not before the key and
 	// the caller are known: their refusals come first.
 	body content
+
+	// kept gives the event that is kept where the guard keeps events, and the request that
+	// it is. nil where there is no event.
+	kept func() (event any, r *Request)
 }
 
 // Caller is who sent a request. Clients can't choose any of it: it comes from

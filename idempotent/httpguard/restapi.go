@@ -42,6 +42,11 @@ var restAPI = shape[events.APIGatewayProxyRequest, events.APIGatewayProxyRespons
 			Body: r.Body, IsBase64Encoded: r.IsBase64Encoded,
 		}
 	},
+	unsigned: func(e events.APIGatewayProxyRequest) events.APIGatewayProxyRequest {
+		e.Headers, e.MultiValueHeaders = unsigned(e.Headers), unsigned(e.MultiValueHeaders)
+		e.RequestContext.Identity.APIKey = ""
+		return e
+	},
 	headers: func(r *events.APIGatewayProxyResponse) (*map[string]string, *map[string][]string) {
 		return &r.Headers, &r.MultiValueHeaders
 	},

@@ -18,6 +18,8 @@ type shape[Event, Answer any] struct {
 	// headers returns where a handler's response has its headers: those with one value, and
 	// those with several where there are such.
 	headers func(*Answer) (single *map[string]string, multi *map[string][]string)
+	// unsigned returns an event without what signs somebody in.
+	unsigned func(Event) Event
 	// onlyMulti, if set, tells whether the headers with one value are ignored.
 	onlyMulti func(Event) bool
 }
@@ -31,6 +33,10 @@ func wrap[Event, Answer any](a *API, s shape[Event, Answer], fn func(context.Con
 	}
 	return func(ctx context.Context, event Event) (Answer, error) {
 		r := s.read(event)
+		r.kept = func() (any, *Request) {
+			unsigned := s.unsigned(event)
+			return unsigned, s.read(unsigned)
+		}
 		switch {
 		case r.Method == "" && !a.guard.Off():
 			return s.write(event, *a.malformed(ctx, r, errShape)), nil

@@ -65,6 +65,7 @@ func Rules() []Rule {
 		{"what a retry resumes says so", partial, steps},
 		{"what only a person can mend is stuck, at error level", stuck, steps},
 		{"a panic leaves no record", panicked, nil},
+		{"an event that is to be kept is kept, or the guard is refused", keptEvent, steps},
 		{"the default logger is looked up when something is logged", logger, steps},
 	}
 }
@@ -102,6 +103,22 @@ func foldedMissing(l *lab) {
 	d := l.open(idempotent.Config{OnMissingKey: idempotent.RunUnprotected}, receipt)
 	l.wantFailed(l.send(d, Request{Raw: `{"ID":"7","content":"10"}`}), "a key in another case")
 	l.wantRuns(0, "a key in another case")
+}
+
+// keptEvent wants no function to run whose event is asked to be kept, and is not. A server that is
+// not Lambda's has no event.
+func keptEvent(l *lab) {
+	d := l.open(idempotent.Config{KeepEvent: true}, func(ctx context.Context, r Request) (string, error) {
+		for _, record := range l.memory.Records() {
+			if len(record.Event) == 0 && !l.entry.Own {
+				l.fault("%s keeps no event", record.Key)
+			}
+		}
+		return receipt(ctx, r)
+	})
+	if a := l.send(d, order); a.Failed {
+		l.wantRuns(0, "a guard that keeps events is refused")
+	}
 }
 
 func (l *lab) ofTenant(d Door, tenant string) Answer {
