@@ -2,16 +2,12 @@ package idempotent
 
 import (
 	"context"
-	"errors"
-	"fmt"
 	"log/slog"
-	"strings"
 	"time"
 
 	"github.com/ikkai-go/idempotency"
+	"github.com/ikkai-go/idempotency/idempotent/internal/foreign"
 	"github.com/ikkai-go/idempotency/idempotent/internal/journal"
-	"github.com/ikkai-go/idempotency/persistence"
-	"github.com/ikkai-go/idempotency/persistence/storekit"
 )
 
 // Config says how an operation is guarded. Only Operation is required.
@@ -36,11 +32,12 @@ type Config struct {
 	// [Guard.Identity] takes a fingerprint of another making.
 	Fingerprint *idempotency.Expression
 
-	// Dialect, if set, is how another toolkit recognises requests. It takes the place
+	// Dialect, if set, is how another toolkit recognises requests: package powertools has
+	// those of Powertools for AWS Lambda. It takes the place
 	// of Key and Fingerprint, and Operation is then no part of the key. [Guard.Handler]
 	// shows it the event as it came; [Func] shows it the event's JSON form in Go, which
 	// is another one where the type leaves members out or spells numbers its way.
-	Dialect Dialect
+	Dialect foreign.Dialect
 
 	// OnMissingKey says what a payload without a key means. Defaults to
 	// RefuseMissing.
@@ -163,109 +160,6 @@ type Config struct {
 	Logger *slog.Logger
 }
 
-// MissingKey says what a payload without a key means.
-type MissingKey int
-
-const (
-	// RefuseMissing answers with *KeyError; the function does not run.
-	RefuseMissing MissingKey = iota
-	// RunUnprotected runs the function without a record, every time, and reports
-	// it. Not for a payload that can't be understood, which is always refused.
-	RunUnprotected
-)
-
-// Results says what is stored of a function's results.
-type Results int
-
-const (
-	// StoreResults stores a result, so that duplicates get it.
-	StoreResults Results = iota
-	// OnlyLock stores that the function has succeeded, and not with what: a duplicate
-	// gets *ResultNotStoredError. For results that are too large, too secret or of no use
-	// to a duplicate. Steps and permanent failures are recorded all the same.
-	OnlyLock
-)
-
-// Renewal says whether the leases of long runs are renewed.
-type Renewal int
-
-const (
-	// RenewLeases gives a run a short lease, and renews it for as long as the run lives.
-	RenewLeases Renewal = iota
-	// LeaseWholeRuns gives a run one lease that lasts until its context's deadline, or for
-	// Config.Lease where there is none, which then defaults to 15 minutes, Lambda's longest
-	// timeout. A run that has died locks its key for all of that time.
-	LeaseWholeRuns
-)
-
-// Tenants says how requests of different tenants are told apart.
-type Tenants int
-
-const (
-	// SeparateRecords makes the tenant that Lambda has in its context
-	// (lambdacontext.LambdaContext.TenantID) a part of every key, so that no tenant gets
-	// another one's answer: see [idempotency.TenantKey].
-	SeparateRecords Tenants = iota
-	// ShareRecords leaves the tenant out. The same key is then the same request, whoever
-	// sends it.
-	ShareRecords
-)
-
-// EndedLease says what it means that an earlier run has not finished within its lease: it
-// died, or is still going on somewhere without the right to.
-type EndedLease int
-
-const (
-	// RunAgain lets the next caller take the record over and run once more. Right where
-	// running again is harmless, or guarded downstream.
-	RunAgain EndedLease = iota
-	// RefuseUnknown answers with *OutcomeUnknownError: whether the effect has happened is
-	// not known, and somebody has to find out.
-	RefuseUnknown
-)
-
-// StoreFault says what to do where the store can't be reached.
-type StoreFault int
-
-const (
-	// FailClosed answers with *StoreError; a function that has not run yet does
-	// not run.
-	FailClosed StoreFault = iota
-	// FailOpen prefers an answer to protection: where the record can't be
-	// acquired the function runs without one, and where the result can't be
-	// stored it is returned as if it had been. A retry may then run again.
-	FailOpen
-)
-
-// ConfigError is one fault of a [Config]; [New] joins all it finds.
-type ConfigError struct {
-	mark
-
-	// Field of the Config; or of the [Batch], with its name: "Batch.ID".
-	Field   string
-	Problem string
-	Err     error // the cause, if there is one
-
-	stuck bool // a record can't be gone on with until it is mended
-}
-
-func (e *ConfigError) Error() string {
-	field := e.Field
-	if !strings.Contains(field, ".") {
-		field = "Config." + field
-	}
-	return fmt.Sprintf("idempotent: %s %s", field, e.Problem)
-}
-
-// Is reports whether target is [ErrConfig].
-func (e *ConfigError) Is(target error) bool { return target == ErrConfig || e.mark.Is(target) }
-
-// Unwrap returns the cause.
-func (e *ConfigError) Unwrap() error { return e.Err }
-
-// ErrConfig matches every [*ConfigError].
-var ErrConfig = errors.New("idempotent: invalid configuration")
-
 const (
 	defaultTTL          = 24 * time.Hour
 	defaultLease        = time.Minute
@@ -293,83 +187,4 @@ func (c Config) withDefaults(renews bool) Config {
 		c.StoreTimeout = defaultStoreTimeout
 	}
 	return c
-}
-
-// check returns all that is wrong with a config whose defaults are filled in.
-func (c Config) check(store persistence.Store) error {
-	var faults []error
-	fault := func(field, format string, args ...any) {
-		faults = append(faults, &ConfigError{Field: field, Problem: fmt.Sprintf(format, args...)})
-	}
-	if err := idempotency.CheckOperation(c.Operation); err != nil {
-		faults = append(faults, &ConfigError{Field: "Operation", Problem: err.Error(), Err: err})
-	}
-	if c.Dialect != nil && (c.Key != nil || c.Fingerprint != nil) {
-		fault("Dialect", "excludes Key and Fingerprint: it has its own")
-	}
-	if c.Dialect != nil && isNil(c.Dialect) {
-		fault("Dialect", "is a nil %T", c.Dialect)
-	}
-	if c.TTL < time.Second {
-		fault("TTL", "is %v, and must be at least a second", c.TTL)
-	}
-	// A field that is wrong by itself makes no other one wrong.
-	if c.Lease < 0 || c.TTL >= time.Second && c.Lease > c.TTL {
-		fault("Lease", "is %v, and must be between 0 and the TTL of %v", c.Lease, c.TTL)
-	}
-	if c.MinLease < 0 || c.TTL >= time.Second && c.MinLease > c.TTL {
-		fault("MinLease", "is %v, and must be between 0 and the TTL of %v", c.MinLease, c.TTL)
-	}
-	if c.ClockSkew < 0 || c.Lease > 0 && c.ClockSkew >= c.Lease {
-		fault("ClockSkew", "is %v, and must be between 0 and the Lease of %v", c.ClockSkew, c.Lease)
-	}
-	if c.Wait < 0 {
-		fault("Wait", "is %v, and must not be negative", c.Wait)
-	}
-	if c.Reserve < 0 {
-		fault("Reserve", "is %v, and must not be negative", c.Reserve)
-	}
-	if c.StoreTimeout < 0 {
-		fault("StoreTimeout", "is %v, and must not be negative", c.StoreTimeout)
-	}
-	if c.Renewal != RenewLeases && c.Renewal != LeaseWholeRuns {
-		fault("Renewal", "is %d, which is no Renewal", c.Renewal)
-	}
-	if c.Tenants != SeparateRecords && c.Tenants != ShareRecords {
-		fault("Tenants", "is %d, which is no Tenants", c.Tenants)
-	}
-	if c.OnMissingKey != RefuseMissing && c.OnMissingKey != RunUnprotected {
-		fault("OnMissingKey", "is %d, which is no MissingKey", c.OnMissingKey)
-	}
-	if c.Results != StoreResults && c.Results != OnlyLock {
-		fault("Results", "is %d, which is no Results", c.Results)
-	}
-	if c.OnStoreFault != FailClosed && c.OnStoreFault != FailOpen {
-		fault("OnStoreFault", "is %d, which is no StoreFault", c.OnStoreFault)
-	}
-	if c.OnEndedLease != RunAgain && c.OnEndedLease != RefuseUnknown {
-		fault("OnEndedLease", "is %d, which is no EndedLease", c.OnEndedLease)
-	}
-	if _, reads := storekit.Able[persistence.Reader](store); c.ReadFirst && !reads {
-		fault("ReadFirst", "needs a store that is a persistence.Reader, and %T is none", store)
-	}
-	if _, keeps := storekit.Able[persistence.Checkpointer](store); c.Steps != nil && !keeps {
-		fault("Steps", "need a store that is a persistence.Checkpointer, and %T is none", store)
-	}
-	if _, commits := storekit.Able[storekit.Transactor](store); c.OnlyEnlists && !commits {
-		fault("OnlyEnlists", "needs a store that is a storekit.Transactor, and %T is none", store)
-	}
-	if _, reads := storekit.Able[persistence.Reader](store); c.OnlyEnlists && !reads {
-		fault("OnlyEnlists", "needs a store that is a persistence.Reader, and %T is none", store)
-	}
-	if c.OnlyEnlists && c.Steps != nil {
-		fault("OnlyEnlists", "excludes Steps: there is no record to keep them in")
-	}
-	if c.KeepEvent && c.OnlyEnlists {
-		fault("KeepEvent", "excludes OnlyEnlists: there is no record until the call is finished")
-	}
-	if c.KeepEvent && !storekit.HoldsEnvelopes(store) {
-		fault("KeepEvent", "needs a store with a format of its own, and that of %T has no place for events", store)
-	}
-	return errors.Join(faults...)
 }

@@ -12,6 +12,18 @@ import (
 // The sentinels of this package's errors, for errors.Is. The table in the
 // package documentation says when each comes and what it means to HTTP and SQS.
 var (
+	// ErrConfig matches every [*ConfigError].
+	ErrConfig = errors.New("idempotent: invalid configuration")
+	// ErrDuplicateOperation is the cause of a refusal by [New]: the operation has a guard
+	// already.
+	ErrDuplicateOperation = errors.New("idempotent: duplicate operation")
+
+	// ErrSkip says that there is nothing to do for a request: an event that is not for its
+	// consumer. A function that returns it has done nothing: its record is released, and
+	// the event is EventSkipped. Package eventguard acknowledges such records; elsewhere it
+	// is an error like others.
+	ErrSkip = errors.New("idempotent: nothing to do")
+
 	ErrKey             = errors.New("idempotent: unusable key")
 	ErrInProgress      = errors.New("idempotent: in progress")
 	ErrMismatch        = errors.New("idempotent: same key, other payload")

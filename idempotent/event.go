@@ -97,6 +97,9 @@ const (
 	EventResumed EventKind = "resumed"
 	// EventRenewed says that the lease of a long run was made longer.
 	EventRenewed EventKind = "renewed"
+	// EventSkipped says that there was nothing to do ([ErrSkip]), and that nothing is
+	// recorded.
+	EventSkipped EventKind = "skipped"
 	// EventReleased says that the function ran and did not finish, or could not start;
 	// a retry may run at once.
 	EventReleased EventKind = "released"

@@ -105,6 +105,23 @@ func ExampleDoAs() {
 	// true
 }
 
+// A guard that is a package variable: a fault of its configuration ends the process.
+func ExampleMustNew() {
+	var payments = idempotent.MustNew(persistence.NewMemory(), idempotent.Config{Operation: "payment"})
+
+	for range 2 {
+		err := payments.Do(context.Background(), "p-1", func(context.Context) error {
+			fmt.Println("paying")
+			return nil
+		})
+		fmt.Println(err)
+	}
+	// Output:
+	// paying
+	// <nil>
+	// <nil>
+}
+
 // All faults of a config come at once.
 func ExampleNew() {
 	_, err := idempotent.New(persistence.NewMemory(), idempotent.Config{TTL: time.Millisecond, Lease: time.Hour})

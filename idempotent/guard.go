@@ -2,12 +2,9 @@ package idempotent
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"os"
-	"reflect"
 	"strings"
-	"sync"
 
 	"github.com/ikkai-go/idempotency/persistence"
 	"github.com/ikkai-go/idempotency/persistence/storekit"
@@ -37,12 +34,13 @@ type Guard struct {
 // whole config and joins every fault it finds into one error ([ErrConfig],
 // [*ConfigError]).
 //
-// An operation is guarded once in a process: a second guard with the same
-// operation on the same store is refused, because two functions that share a
-// name would answer for each other. Share the guard instead.
+// An operation is guarded once on a store: a second guard with the same operation on the
+// same one is refused ([ErrDuplicateOperation]), because two functions that share a name
+// would answer for each other. Share the guard instead. That is so for as long as the store
+// is in use; stores are told apart by their pointers.
 func New(store persistence.Store, config Config) (*Guard, error) {
-	if v := reflect.ValueOf(store); !v.IsValid() || v.Kind() == reflect.Pointer && v.IsNil() {
-		return nil, fmt.Errorf("%w: no store", ErrConfig)
+	if isNil(store) {
+		return nil, &ConfigError{Field: "New.store", Problem: fmt.Sprintf("is a nil %T", store)}
 	}
 	renewer, renews := storekit.Able[persistence.Renewer](store)
 	renews = renews && config.Renewal == RenewLeases && !config.OnlyEnlists
@@ -70,32 +68,18 @@ func New(store persistence.Store, config Config) (*Guard, error) {
 	return g, nil
 }
 
+// MustNew is [New] for package variables: it panics where that returns an error.
+func MustNew(store persistence.Store, config Config) *Guard {
+	g, err := New(store, config)
+	if err != nil {
+		panic(err)
+	}
+	return g
+}
+
 // Config returns what the guard was made with, defaults filled in. For adapters.
 func (g *Guard) Config() Config {
 	return g.config
-}
-
-// ErrDuplicateOperation is the cause of a refusal by [New]: the operation has a
-// guard already.
-var ErrDuplicateOperation = errors.New("idempotent: duplicate operation")
-
-// guarded remembers, for the life of the process, which operations have a guard.
-var guarded operations
-
-type operations struct{ seen sync.Map }
-
-// add tells whether the operation is new to the store. Stores that can't be
-// compared can't be told apart, so they are never refused.
-func (o *operations) add(store persistence.Store, operation string) bool {
-	if !reflect.ValueOf(store).Comparable() {
-		return true
-	}
-	type entry struct {
-		store     persistence.Store
-		operation string
-	}
-	_, known := o.seen.LoadOrStore(entry{store, operation}, struct{}{})
-	return !known
 }
 
 // disabledEnv are the environment variables that switch all guards off, each

@@ -12,7 +12,9 @@ import (
 
 	"github.com/ikkai-go/idempotency"
 	"github.com/ikkai-go/idempotency/idempotent"
+	"github.com/ikkai-go/idempotency/idempotent/saga"
 	"github.com/ikkai-go/idempotency/persistence"
+	"github.com/ikkai-go/idempotency/persistence/dynamostore"
 )
 
 func TestNewRefusesEveryFaultAtOnce(t *testing.T) {
@@ -36,6 +38,13 @@ func TestNewRefusesEveryFaultAtOnce(t *testing.T) {
 			idempotent.Config{Operation: "g", OnMissingKey: 7, OnStoreFault: 7, OnEndedLease: 7},
 			[]string{"OnMissingKey", "OnStoreFault", "OnEndedLease"},
 		},
+		// Options that do nothing together, or that exclude each other.
+		"a replay of nothing":       {idempotent.Config{Operation: "h", Results: idempotent.OnlyLock, OnReplay: answerOtherwise}, []string{"OnReplay"}},
+		"two ways to recognise":     {idempotent.Config{Operation: "i", Dialect: foreign{}, Key: idempotency.WholePayload()}, []string{"Dialect"}},
+		"two ways to compare":       {idempotent.Config{Operation: "j", Dialect: foreign{}, Fingerprint: idempotency.WholePayload()}, []string{"Dialect"}},
+		"a dialect that is none":    {idempotent.Config{Operation: "k", Dialect: (*foreign)(nil)}, []string{"Dialect"}},
+		"steps without a record":    {idempotent.Config{Operation: "l", OnlyEnlists: true, Steps: saga.Steps(named[string]("a"))}, []string{"OnlyEnlists", "OnlyEnlists"}},
+		"an event without a record": {idempotent.Config{Operation: "m", OnlyEnlists: true, KeepEvent: true}, []string{"OnlyEnlists", "KeepEvent"}},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -72,10 +81,52 @@ func TestNewRefusesReadFirstOnAStoreThatCannotRead(t *testing.T) {
 	}
 }
 
+// A store that is nothing is a fault of the configuration, however it is nothing.
 func TestNewRefusesNoStore(t *testing.T) {
-	if _, err := idempotent.New(nil, idempotent.Config{Operation: "a"}); !errors.Is(err, idempotent.ErrConfig) {
-		t.Errorf("got %v, want ErrConfig", err)
+	for _, store := range []persistence.Store{nil, (*persistence.Memory)(nil), (*dynamostore.Store)(nil), (*another)(nil), storeFunc(nil), storeMap(nil)} {
+		_, err := idempotent.New(store, idempotent.Config{Operation: "a"})
+		if fault, ok := errors.AsType[*idempotent.ConfigError](err); !ok || fault.Field != "New.store" || !errors.Is(err, idempotent.ErrConfig) {
+			t.Errorf("%T: %v", store, err)
+		}
 	}
+}
+
+// storeFunc and storeMap are stores of unusual kinds.
+type (
+	storeFunc func() persistence.Store
+	storeMap  map[string]persistence.Record
+)
+
+func (f storeFunc) Acquire(ctx context.Context, c persistence.Claim) (persistence.Record, error) {
+	return f().Acquire(ctx, c)
+}
+
+func (f storeFunc) Complete(ctx context.Context, l persistence.Lease, o persistence.Outcome) error {
+	return f().Complete(ctx, l, o)
+}
+
+func (f storeFunc) Release(ctx context.Context, l persistence.Lease) error {
+	return f().Release(ctx, l)
+}
+
+func (storeMap) Acquire(context.Context, persistence.Claim) (r persistence.Record, err error) {
+	return r, nil
+}
+
+func (storeMap) Complete(context.Context, persistence.Lease, persistence.Outcome) error { return nil }
+
+func (storeMap) Release(context.Context, persistence.Lease) error { return nil }
+
+func answerOtherwise(context.Context, idempotent.Replay) ([]byte, error) { return nil, nil }
+
+// MustNew is for package variables: what New returns as an error ends the process.
+func TestMustNewPanicsForWhatNewReturns(t *testing.T) {
+	defer func() {
+		if err, ok := recover().(error); !ok || !errors.Is(err, idempotent.ErrConfig) {
+			t.Errorf("panic %v", err)
+		}
+	}()
+	idempotent.MustNew(persistence.NewMemory(), idempotent.Config{})
 }
 
 // The environment switches guards off at every call, so that a test can do it

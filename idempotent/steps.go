@@ -156,20 +156,30 @@ func (l *lent) Final(err error) ([]byte, bool) { return recordable(err) }
 // stepless is the journal of a call whose guard declares no steps.
 type stepless tenure
 
+// Begin implements [journal.Journal].
 func (s *stepless) Begin(ctx context.Context, _ *storekit.Enlistment) (context.Context, func()) {
 	return ctx, func() {}
 }
 
-func (s *stepless) Lease() persistence.Lease                  { return s.record.Lease() }
-func (s *stepless) Backward() bool                            { return false }
-func (s *stepless) Settle(_ context.Context, err error) error { return err }
-func (s *stepless) GiveUp(context.Context)                    {}
-func (s *stepless) Kept() []string                            { return nil }
+// Lease implements [journal.Journal].
+func (s *stepless) Lease() persistence.Lease { return s.record.Lease() }
 
-// Unfinished says that a record which has steps is stuck.
-func (s *stepless) Unfinished(err error, _ []string) (error, *journal.Stuck) {
+// Backward implements [journal.Journal].
+func (s *stepless) Backward() bool { return false }
+
+// Settle implements [journal.Journal].
+func (s *stepless) Settle(_ context.Context, err error) error { return err }
+
+// GiveUp implements [journal.Journal].
+func (s *stepless) GiveUp(context.Context) {}
+
+// Kept implements [journal.Journal].
+func (s *stepless) Kept() []string { return nil }
+
+// Unfinished implements [journal.Journal]: a record that has steps is stuck.
+func (s *stepless) Unfinished(err error, _ []string) (*journal.Stuck, error) {
 	if s.undeclared == "" {
-		return err, nil
+		return nil, err
 	}
-	return err, &journal.Stuck{Step: s.undeclared, Err: err}
+	return &journal.Stuck{Step: s.undeclared, Err: err}, err
 }

@@ -136,7 +136,7 @@ func (t *tenure) settleFailure(ctx context.Context, err error) error {
 // unfinished returns the error of a call that the next arrival of the request goes on
 // with, and reports where none will get any further.
 func (t *tenure) unfinished(ctx context.Context, err error, kept []string) error {
-	answer, stuck := t.journal.Unfinished(err, kept)
+	stuck, answer := t.journal.Unfinished(err, kept)
 	if stuck != nil {
 		t.guard.report(ctx, Event{Kind: EventStuck, Key: t.record.Key, Step: stuck.Step, Attempt: t.record.Attempt, Err: stuck.Err})
 	}

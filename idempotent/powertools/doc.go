@@ -14,7 +14,7 @@
 //	lambda.Start(guard.Handler(handle))
 //
 // A [Peer] has three parts: the table's format ([Peer.Store]), the way to recognise
-// requests ([Peer.Config], an [idempotent.Dialect]), and what both need to agree with
+// requests ([Peer.Config], a dialect), and what both need to agree with
 // the settings of the function that is replaced ([Options]).
 //
 // # Exactness

@@ -27,8 +27,6 @@ type Peer struct {
 	sorts        bool // the event itself, as sort() does in JavaScript
 }
 
-var _ idempotent.Dialect = (*Peer)(nil)
-
 // dialect is what the languages do in different ways.
 type dialect interface {
 	language() value.Language
@@ -87,7 +85,7 @@ func (p *Peer) Config(c idempotent.Config) idempotent.Config {
 	return c
 }
 
-// Identify implements [idempotent.Dialect]: the key is the id of the peer's record,
+// Identify finds what a guard recognises a payload by: the key is the id of the peer's record,
 // the fingerprint its validation hash. Its error matches one of
 // [idempotency.ErrMissing], where the peer runs without a record or raises
 // IdempotencyKeyError; [ErrInexact]; and [idempotency.ErrPayload], where the peer
@@ -128,7 +126,7 @@ func (p *Peer) identify(e event) (key, fingerprint string, err error) {
 	return p.key(keyed), p.digest.of(text), nil
 }
 
-// Key implements [idempotent.Dialect]: the id of a record whose EventKey has selected
+// Key is the key of a request whose key a caller has chosen: the id of a record whose EventKey has selected
 // just this string. Where the peer has a Validation, the error matches [ErrInexact]: there
 // is no event to validate, and the peer refuses a record without a validation.
 func (p *Peer) Key(selected string) (string, error) {
@@ -162,7 +160,7 @@ func (p *Peer) HashInput(payload []byte) (string, error) {
 	return text, nil
 }
 
-// Expiry implements [idempotent.Dialect].
+// Expiry returns the whole second at which a record expires that is to last until then.
 func (p *Peer) Expiry(until time.Time) time.Time { return p.dialect.expiry(until) }
 
 // event is a payload as the peer holds it.

@@ -102,15 +102,15 @@ func (j *callJournal) GiveUp(ctx context.Context) {
 }
 
 // Unfinished implements [journal.Journal].
-func (j *callJournal) Unfinished(err error, kept []string) (answer error, stuck *journal.Stuck) {
+func (j *callJournal) Unfinished(err error, kept []string) (stuck *journal.Stuck, answer error) {
 	blocked := j.blockedBy(err)
 	if blocked != nil {
 		stuck = &journal.Stuck{Step: blocked.Step, Err: blocked}
 	}
 	if j.stuck() || len(kept) == 0 {
-		return err, stuck
+		return stuck, err
 	}
-	return &PartialSuccessError{Key: j.call.Key, Done: kept, Stuck: blocked != nil, Err: err}, stuck
+	return stuck, &PartialSuccessError{Key: j.call.Key, Done: kept, Stuck: blocked != nil, Err: err}
 }
 
 // refuse is the error of a step that does not get in, or whose output does not get out.

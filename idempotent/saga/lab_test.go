@@ -7,9 +7,7 @@ import (
 	"sync"
 	"testing"
 	"testing/synctest"
-	"time"
 
-	"github.com/ikkai-go/idempotency"
 	"github.com/ikkai-go/idempotency/idempotent"
 	"github.com/ikkai-go/idempotency/internal/endpoint"
 	"github.com/ikkai-go/idempotency/persistence"
@@ -83,17 +81,8 @@ func inVirtualTime(t *testing.T, story func(*testing.T, persistence.Store)) {
 // another gives a store a second identity, as another environment has.
 type another struct{ persistence.Store }
 
-// newTestGuard returns a guard for the operation "payment" unless the config
-// names another, with a key by the field id.
-func newTestGuard(t testing.TB, store persistence.Store, config idempotent.Config) *idempotent.Guard {
-	t.Helper()
-	if config.Key == nil && config.Dialect == nil {
-		config.Key = idempotency.MustJMESPath("id")
-	}
-	return newKeylessGuard(t, store, config)
-}
-
-// newKeylessGuard is newTestGuard for entry points that make their own keys.
+// newKeylessGuard returns a guard for the operation "payment" unless the config names
+// another.
 func newKeylessGuard(t testing.TB, store persistence.Store, config idempotent.Config) *idempotent.Guard {
 	t.Helper()
 	if config.Operation == "" {
@@ -135,19 +124,6 @@ func (e *eventLog) kinds() []idempotent.EventKind {
 	}
 	e.all = nil
 	return kinds
-}
-
-// within is a context that ends in d, as Lambda's do.
-func within(t testing.TB, d time.Duration) context.Context {
-	ctx, cancel := context.WithTimeout(context.Background(), d)
-	t.Cleanup(cancel)
-	return ctx
-}
-
-// order is the event of these tests.
-type order struct {
-	ID     string `json:"id"`
-	Amount int    `json:"amount,omitempty"`
 }
 
 // bubbled is a test in virtual time: the store sends its writes again until their time is

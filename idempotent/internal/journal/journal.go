@@ -54,8 +54,8 @@ type Journal interface {
 	// Kept returns the names of what is finished, in the order in which that was finished.
 	Kept() []string
 	// Unfinished returns the error of a call that the next arrival of its request goes on
-	// with, where that is kept; and what is stuck, where none will get any further.
-	Unfinished(err error, kept []string) (answer error, stuck *Stuck)
+	// with, given what of it is kept; and what is stuck, where none will get any further.
+	Unfinished(err error, kept []string) (stuck *Stuck, answer error)
 }
 
 // Stuck is what keeps a call from ever getting to its end by itself.
