@@ -29,8 +29,8 @@ var _ storekit.Lister = (*Store)(nil)
 
 // List implements [storekit.Lister]: with a Scan or, where the table has a sort key, with a
 // Query of the records' partition, which has one segment. Both consume half a read unit for
-// each 4 KB of all that is looked at; what is filtered out costs as much as what is not. A page
-// is what DynamoDB looks at at a time, 1 MB, which is 128 units.
+// each 4 KB of all that they look at; what is filtered out costs as much as what is not. A page
+// is what DynamoDB takes in one go: 1 MB, which is 128 units.
 func (s *Store) List(ctx context.Context, q storekit.Query) (storekit.Page, error) {
 	api, ok := s.api.(ListAPI)
 	if !ok {
@@ -81,7 +81,7 @@ func (s *Store) scan(ctx context.Context, api ListAPI, q storekit.Query) (listed
 		input.FilterExpression, input.ExpressionAttributeValues = aws.String(strings.Join(filter, " AND ")), values
 	}
 	if q.Segments > 1 {
-		input.Segment, input.TotalSegments = aws.Int32(int32(q.Segment)), aws.Int32(int32(q.Segments)) //nolint:gosec // DynamoDB has a million at most
+		input.Segment, input.TotalSegments = aws.Int32(int32(q.Segment)), aws.Int32(int32(q.Segments))
 	}
 	output, err := api.Scan(ctx, input, limitRequests(listTimeout))
 	if err != nil {
@@ -153,7 +153,7 @@ func limitOf(q storekit.Query) *int32 {
 	if q.Limit <= 0 {
 		return nil
 	}
-	return aws.Int32(int32(min(q.Limit, 1<<30))) //nolint:gosec // bounded
+	return aws.Int32(int32(min(q.Limit, 1<<30)))
 }
 
 // start is where a page begins. The cursor is the key of the record before it.

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/ikkai-go/idempotency/persistence"
@@ -132,8 +133,8 @@ func (c Config) shown(r persistence.Record, now time.Time) Record {
 // business; it is for the caller to ask who asks.
 func (d *Desk) Open(ctx context.Context, shown Record) (Record, error) {
 	r := shown.stored.Clone()
-	for n := len(d.fronts) - 1; n >= 0; n-- {
-		front, ok := d.fronts[n].(storekit.Opener)
+	for _, behind := range slices.Backward(d.fronts) {
+		front, ok := behind.(storekit.Opener)
 		if !ok {
 			continue
 		}

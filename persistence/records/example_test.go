@@ -100,7 +100,7 @@ func ExampleDesk_Resume() {
 	}
 	plan, err := desk.Resume(ctx, shown, records.Resumption{
 		Event: []byte(`{"order_id":"1"}`),
-		Invoke: func(ctx context.Context, event []byte) error { // in the place of a guarded handler
+		Invoke: func(ctx context.Context, _ []byte) error { // in the place of a guarded handler
 			r, err := store.Acquire(ctx, persistence.Claim{Key: "payment#7a8c", Owner: "p", Now: night, LeaseUntil: night.Add(time.Minute), ExpiresAt: night.Add(time.Hour)})
 			if err != nil {
 				return err

@@ -235,9 +235,9 @@ func TestAnOperatorBesideALiveOwnerBreaksNoPromise(t *testing.T) {
 // following is the next schedule after one with these choices; nil after the last.
 func following(schedule, choices []int) []int {
 	schedule = append(slices.Clone(schedule), make([]int, len(choices)-len(schedule))...)
-	for at := len(schedule) - 1; at >= 0; at-- {
-		if schedule[at]+1 < choices[at] {
-			return append(schedule[:at:at], schedule[at]+1)
+	for at, chosen := range slices.Backward(schedule) {
+		if chosen+1 < choices[at] {
+			return append(schedule[:at:at], chosen+1)
 		}
 	}
 	return nil

@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"slices"
 
 	"github.com/ikkai-go/idempotency/internal/stepentry"
@@ -45,7 +46,7 @@ func (w *settling) planStep(ctx context.Context, p *Plan) (*Plan, error) {
 		if w.settlement.content != nil && !json.Valid(w.settlement.content) {
 			return refuse("the output of its step %s is not JSON, and could not be read", name)
 		}
-		w.entry, w.says, err = name, nil, nil
+		w.entry = name
 		if w.says, err = finished(step, opened.Steps, w.settlement.content); err != nil {
 			return refuse("the output of its step %s: %v", name, err)
 		}
@@ -105,9 +106,8 @@ func (w *settling) checkpoint(ctx context.Context, keeper persistence.Checkpoint
 }
 
 func withStep(steps map[string][]byte, name string, output []byte) map[string][]byte {
-	with := map[string][]byte{name: output}
-	for other, there := range steps {
-		with[other] = there
-	}
+	with := make(map[string][]byte, len(steps)+1)
+	maps.Copy(with, steps)
+	with[name] = output
 	return with
 }

@@ -1,6 +1,9 @@
 package sqlstore
 
-import "strings"
+import (
+	"slices"
+	"strings"
+)
 
 // statements are all that the store asks of its table. They are written once, with
 // PostgreSQL's numbered parameters, and the parts in braces differ between the dialects
@@ -136,7 +139,7 @@ var phrases = map[Dialect][]string{
 // runPhrases are the parts about a row's run, of which the first schema has none.
 var runPhrases = map[int][]string{
 	1: {
-		"{run of a row}", "NULL, NULL, NULL, NULL", "{run of an outline}", "NULL, NULL, NULL, NULL",
+		"{run of a row}", noRun, "{run of an outline}", noRun,
 		"{run columns}", "", "{run values}", "", "{run taken over}", "", "{run replaced}", "", "{no event}", "",
 	},
 	2: {
@@ -154,6 +157,9 @@ var runPhrases = map[int][]string{
 		"{no event}", ", event = NULL",
 	},
 }
+
+// noRun are the columns of a run in a table that has none.
+var noRun = strings.Join(slices.Repeat([]string{"NULL"}, 4), ", ")
 
 // said tells whether a claim says anything of its run.
 const said = `(excluded.started_at IS NOT NULL OR excluded.function IS NOT NULL OR excluded.request_id IS NOT NULL)`
