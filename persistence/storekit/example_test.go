@@ -150,6 +150,6 @@ func ExampleEnlist() {
 func ExampleIsNil() {
 	var client *strings.Builder // of a constructor whose error nobody has looked at
 	var writer fmt.Stringer = client
-	fmt.Println(writer == nil, storekit.IsNil(writer))
-	// Output: false true
+	fmt.Println(storekit.IsNil(writer), storekit.IsNil(new(strings.Builder)))
+	// Output: true false
 }

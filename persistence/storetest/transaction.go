@@ -13,7 +13,7 @@ func transactionRules() []Rule {
 			"CompleteWith carries its writes out, each once, together with the outcome; CheckpointWith does so with the step.",
 			func(s *stage) {
 				first := s.acquires("first", start)
-				s.ok("checkpoint", s.checkpointWith(first.Lease(), "reserve", "box 7", "reserved"))
+				s.ok("checkpoint", s.reservesWith(first.Lease(), "box 7", "reserved"))
 				s.entered("reserved", 1)
 				first = with(first, "reserve", "box 7")
 				s.ok("complete", s.completeWith(first.Lease(), success("paid"), "paid", "mailed"))
@@ -26,7 +26,7 @@ func transactionRules() []Rule {
 			func(s *stage) {
 				first := s.acquires("first", start)
 				s.ok("commit", s.ledger().Commit(s.ctx, nil))
-				s.ok("checkpoint", s.checkpointWith(first.Lease(), "reserve", "box 7"))
+				s.ok("checkpoint", s.reservesWith(first.Lease(), "box 7"))
 				first = with(first, "reserve", "box 7")
 				s.ok("complete", s.completeWith(first.Lease(), success("paid")))
 				s.sees(start, completed(first, success("paid")))
@@ -36,11 +36,11 @@ func transactionRules() []Rule {
 			func(s *stage) {
 				first := s.acquires("first", start)
 				for range 2 {
-					s.ok("checkpoint", s.checkpointWith(first.Lease(), "reserve", "box 7", "reserved"))
+					s.ok("checkpoint", s.reservesWith(first.Lease(), "box 7", "reserved"))
 				}
 				s.entered("reserved", 1)
 				first = with(first, "reserve", "box 7")
-				s.settled("another output", s.checkpointWith(first.Lease(), "reserve", "box 8", "reserved again"), first)
+				s.settled("another output", s.reservesWith(first.Lease(), "box 8", "reserved again"), first)
 				for range 2 {
 					s.ok("complete", s.completeWith(first.Lease(), success("paid"), "paid"))
 				}
@@ -56,11 +56,11 @@ func transactionRules() []Rule {
 			func(s *stage) {
 				first := s.acquires("first", start)
 				s.lost("complete by a stranger", s.completeWith(s.strangersLease(), success("stolen"), "stolen"))
-				s.lost("checkpoint by a stranger", s.checkpointWith(s.strangersLease(), "reserve", "box 0", "stolen"))
+				s.lost("checkpoint by a stranger", s.reservesWith(s.strangersLease(), "box 0", "stolen"))
 				s.sees(start, first)
 				second := s.takesOver("second", first)
 				s.lost("complete by a zombie", s.completeWith(first.Lease(), success("late"), "late"))
-				s.lost("checkpoint by a zombie", s.checkpointWith(first.Lease(), "reserve", "box 0", "late"))
+				s.lost("checkpoint by a zombie", s.reservesWith(first.Lease(), "box 0", "late"))
 				s.entered("stolen", 0)
 				s.entered("late", 0)
 				s.sees(stale(first), second)
@@ -153,8 +153,9 @@ func (s *stage) completeWith(l persistence.Lease, o persistence.Outcome, names .
 	return s.ledger().CompleteWith(s.ctx, l, o, s.entries(names...))
 }
 
-func (s *stage) checkpointWith(l persistence.Lease, step, output string, names ...string) error {
-	return s.ledger().CheckpointWith(s.ctx, l, step, []byte(output), s.entries(names...))
+// reservesWith checkpoints the step "reserve", together with writes.
+func (s *stage) reservesWith(l persistence.Lease, output string, names ...string) error {
+	return s.ledger().CheckpointWith(s.ctx, l, "reserve", []byte(output), s.entries(names...))
 }
 
 // answered demands that completing at once is answered with a record.
