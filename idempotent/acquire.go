@@ -32,10 +32,14 @@ func (a acquisition) reportWait(ctx context.Context, g *Guard) {
 // acquire claims the record until it is the caller's, or finished, or the caller
 // has waited long enough. What comes back without an error is either owned or a
 // finished record of the same payload.
-func (g *Guard) acquire(ctx context.Context, b budget, c *persistence.Claim) (acquisition, error) {
+func (g *Guard) acquire(ctx context.Context, b budget, c *persistence.Claim, of *execution) (acquisition, error) {
 	for wait := g.newWait(ctx); ; {
 		if err := g.date(ctx, b, c); err != nil {
 			return acquisition{}, err
+		}
+		if of != nil {
+			c.LeaseUntil = later(c.LeaseUntil, of.leaseEnd(c.Now, g.config.ExecutionTimeout))
+			c.ExpiresAt = later(c.ExpiresAt, ceil(c.LeaseUntil, time.Second))
 		}
 		record, err := g.meet(ctx, b, *c, wait.polling())
 		if err != nil {
@@ -118,7 +122,8 @@ func (g *Guard) notAcquired(ctx context.Context, b budget, c persistence.Claim, 
 		// to come back together.
 		failed.after = askAgain + jitter(2*askAgain)
 	}
-	if g.config.OnStoreFault == FailClosed && !unwritten && !errors.Is(err, persistence.ErrInvalid) && !errors.Is(err, persistence.ErrUnreadable) {
+	// The next invocation of an execution takes over what this one may have left.
+	if g.config.OnStoreFault == FailClosed && c.Execution == "" && !unwritten && !errors.Is(err, persistence.ErrInvalid) && !errors.Is(err, persistence.ErrUnreadable) {
 		giving, cancel := b.asking(context.WithoutCancel(ctx))
 		defer cancel()
 		giving, cancel = context.WithTimeout(giving, giveUpTimeout)

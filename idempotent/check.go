@@ -65,6 +65,9 @@ func (c Config) check(store persistence.Store) error {
 	if c.MinLease < 0 || c.TTL >= time.Second && c.MinLease > c.TTL {
 		fault("MinLease", "is %v, and must be between 0 and the TTL of %v", c.MinLease, c.TTL)
 	}
+	if c.ExecutionTimeout < 0 || c.ExecutionTimeout > longestExecution {
+		fault("ExecutionTimeout", "is %v, and must be between 0 and the %v that Lambda takes at most", c.ExecutionTimeout, longestExecution)
+	}
 	if c.ClockSkew < 0 || c.Lease > 0 && c.ClockSkew >= c.Lease {
 		fault("ClockSkew", "is %v, and must be between 0 and the Lease of %v", c.ClockSkew, c.Lease)
 	}

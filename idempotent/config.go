@@ -93,6 +93,13 @@ type Config struct {
 	// its deadline a Lambda run is dead.
 	MinLease time.Duration
 
+	// ExecutionTimeout is how long an execution may live of a function that is durable: the
+	// ExecutionTimeout of its DurableConfig. An execution that has ended otherwise than by its
+	// function's answer (stopped, timed out, failed without one) locks its key for so long,
+	// counted from its start. Defaults to 31,622,400 seconds, the longest that Lambda takes.
+	// Of no effect elsewhere.
+	ExecutionTimeout time.Duration
+
 	// ClockSkew is by how much the clocks of two environments may differ. It is
 	// added to the lease. Defaults to a second.
 	ClockSkew time.Duration
@@ -182,6 +189,9 @@ func (c Config) withDefaults(renews bool) Config {
 	}
 	if c.ClockSkew == 0 && c.Lease > 0 {
 		c.ClockSkew = min(defaultClockSkew, c.Lease/2)
+	}
+	if c.ExecutionTimeout == 0 {
+		c.ExecutionTimeout = longestExecution
 	}
 	if c.StoreTimeout == 0 {
 		c.StoreTimeout = defaultStoreTimeout

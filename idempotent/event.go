@@ -92,8 +92,12 @@ const (
 	// EventTakenOver says that an earlier run died, or outlasted its lease; this call
 	// runs in its place.
 	EventTakenOver EventKind = "taken_over"
-	// EventResumed says that an earlier run was given up after some of its steps; this
-	// call goes on with it.
+	// EventSuspended says that an invocation of a durable function has ended before its
+	// execution: it waits for something, or has failed and is invoked again (Err). The
+	// record stays the execution's.
+	EventSuspended EventKind = "suspended"
+	// EventResumed says that an earlier run was given up after some of its steps, or that a
+	// durable execution was invoked again; this call goes on with it.
 	EventResumed EventKind = "resumed"
 	// EventRenewed says that the lease of a long run was made longer.
 	EventRenewed EventKind = "renewed"

@@ -35,6 +35,7 @@ func Func[In, Out any](g *Guard, fn func(context.Context, In) (Out, error)) func
 		panic("idempotent: Func of a nil function")
 	}
 	return func(ctx context.Context, in In) (Out, error) {
+		execution := executionFrom(ctx)
 		identify := func() (request, error) {
 			payload, err := result.EncodeEvent(in)
 			if err == nil && g.config.Dialect != nil {
@@ -43,7 +44,9 @@ func Func[In, Out any](g *Guard, fn func(context.Context, In) (Out, error)) func
 			if err != nil {
 				return request{}, err
 			}
-			return g.identifyEvent(payload)
+			id, err := g.identifyEvent(payload)
+			id.execution = execution
+			return id, err
 		}
 		return typed(ctx, g, identify, func(ctx context.Context) (Out, error) { return fn(ctx, in) })
 	}

@@ -73,16 +73,32 @@ func (h *guardedHandler) Invoke(ctx context.Context, payload []byte) (response [
 
 func (h *guardedHandler) call(ctx context.Context, payload []byte) ([]byte, error) {
 	var own effect
-	identify := func() (request, error) { return h.guard.identifyEvent(payload) }
+	execution, input, unreadable := openDurable(payload)
+	identify := func() (request, error) {
+		if unreadable != nil {
+			return request{execution: execution}, unreadable
+		}
+		id, err := h.guard.identifyEvent(input)
+		id.execution = execution
+		return id, err
+	}
 	stored, err := h.guard.call(ctx, identify, func(ctx context.Context, e *effect) error {
 		err := h.invoke(ctx, payload, e)
 		if size := len(e.result); err == nil && e.omit == nil && size > maxResponse {
 			e.omit = &ResponseTooLargeError{Size: size}
 		}
 		own = *e
-		return err
+		if err != nil {
+			return err
+		}
+		return execution.take(e)
 	})
+	if refused, ok := execution.refusal(err); ok {
+		return refused, nil
+	}
 	switch {
+	case errors.Is(err, errExecutionFailed):
+		return own.result, nil
 	case err != nil:
 		return nil, err
 	case stored != nil:

@@ -3,7 +3,8 @@ package idempotent
 // request is what a call is recognised by, and what it was called with, if that is kept.
 type request struct {
 	identity
-	event []byte
+	event     []byte
+	execution *execution // nil where the call is a request by itself
 }
 
 // maxEvent is the largest event that is kept, in bytes: a record has to have room for its steps

@@ -18,6 +18,8 @@ type effect struct {
 	result []byte
 	// omit is why the result can't be stored, if it can't.
 	omit error
+	// suspended says that the function is not finished: its execution will be invoked again.
+	suspended bool
 }
 
 // body runs the guarded function and fills in its effect. Its error is the
@@ -35,6 +37,9 @@ type replayed struct {
 func (g *Guard) call(ctx context.Context, identify func() (request, error), run body) (*replayed, error) {
 	b := g.newBudget(ctx)
 	id, err := g.identify(ctx, identify)
+	if err == nil && id.execution != nil && g.config.Steps != nil {
+		err = &ConfigError{Field: "Steps", Problem: "are declared, and the function is durable: its steps are those of its execution"}
+	}
 	if misused, ok := errors.AsType[*ConfigError](err); ok {
 		return nil, misused
 	}
@@ -49,7 +54,7 @@ func (g *Guard) call(ctx context.Context, identify func() (request, error), run 
 		g.report(ctx, Event{Kind: EventKeyRefused, Err: refused})
 		return nil, refused
 	}
-	if g.config.OnlyEnlists {
+	if g.config.OnlyEnlists && id.execution == nil {
 		answer, settled, err := g.callOnce(ctx, b, id.identity, run)
 		if settled {
 			return answer, err
@@ -63,10 +68,11 @@ func (g *Guard) call(ctx context.Context, identify func() (request, error), run 
 		Run:           runOf(ctx),
 		Event:         id.event,
 	}
-	got, err := g.acquire(ctx, b, &claim)
+	id.execution.claim(&claim)
+	got, err := g.acquire(ctx, b, &claim, id.execution)
 	switch {
 	case err == nil && owns(claim, got.record):
-		return g.execute(ctx, b, got, run)
+		return g.execute(ctx, b, got, id.execution, run)
 	case err == nil:
 		got.reportWait(ctx, g)
 		return g.replay(ctx, got.record)
@@ -80,8 +86,8 @@ func (g *Guard) call(ctx context.Context, identify func() (request, error), run 
 // execute runs the function under the lease that was obtained and settles the
 // record by what comes of it. Where the store says that this owner has settled it
 // otherwise before, by a try whose reply was lost, the record is the answer.
-func (g *Guard) execute(ctx context.Context, b budget, got acquisition, run body) (*replayed, error) {
-	t := &tenure{guard: g, budget: b, record: got.record, hold: g.newHold(got.record, b)}
+func (g *Guard) execute(ctx context.Context, b budget, got acquisition, of *execution, run body) (*replayed, error) {
+	t := &tenure{guard: g, budget: b, record: got.record, execution: of, hold: g.newHold(got.record, b)}
 	defer t.end(ctx)
 	got.reportWait(ctx, g)
 	g.report(ctx, Event{Kind: t.beginning(), Key: got.record.Key, Attempt: got.record.Attempt})
@@ -94,9 +100,12 @@ func (g *Guard) execute(ctx context.Context, b budget, got acquisition, run body
 		return nil, t.unfinished(ctx, err, nil)
 	}
 	err := t.run(ctx, run)
-	if err != nil || t.journal.Backward() {
+	switch {
+	case err != nil || t.journal.Backward():
 		err = t.settleFailure(ctx, err)
-	} else {
+	case t.effect.suspended:
+		t.suspend(ctx, nil)
+	default:
 		err = t.settleResult(ctx)
 	}
 	if t.there != nil {

@@ -16,12 +16,14 @@ import (
 // tenure is the time in which a call owns its record: from acquiring it until it
 // is settled, which happens on every way out.
 type tenure struct {
-	guard   *Guard
-	budget  budget
-	record  persistence.Record // as it was acquired
-	hold    *hold
-	journal journal.Journal
-	calling *calling // nil until the function may start
+	guard  *Guard
+	budget budget
+	record persistence.Record // as it was acquired
+	// execution is the one that the record belongs to, if it is one's.
+	execution *execution
+	hold      *hold
+	journal   journal.Journal
+	calling   *calling // nil until the function may start
 	// undeclared is an entry of steps that the record has, where the guard declares none.
 	undeclared string
 
@@ -51,7 +53,7 @@ func (t *tenure) beginning() EventKind {
 	switch {
 	case t.record.Attempt <= 1:
 		return EventAcquired
-	case t.record.TookOver == persistence.StatusPartial:
+	case t.record.TookOver == persistence.StatusPartial, t.execution != nil && t.execution.resumes:
 		return EventResumed
 	default:
 		return EventTakenOver
@@ -155,7 +157,7 @@ func (t *tenure) settleResult(ctx context.Context) error {
 		return t.settleFailure(ctx, uncommitted(t.record.Key, err, DoneMaybe))
 	case errors.Is(err, persistence.ErrLeaseLost):
 		return t.superseded(err)
-	case t.guard.config.OnStoreFault == FailOpen && len(t.enlisted.Close()) == 0:
+	case t.guard.config.OnStoreFault == FailOpen && t.execution == nil && len(t.enlisted.Close()) == 0:
 		return nil
 	default:
 		return t.notCompleted(err)
@@ -249,7 +251,13 @@ func (g *Guard) complete(ctx context.Context, l persistence.Lease, o persistence
 // release gives the record up, so that a retry may run at once. If that fails,
 // the lease still bounds the record; nobody but the log and the observer has to
 // know. It returns the finished steps that remain.
+//
+// A failure of an execution that will be invoked again gives nothing up.
 func (t *tenure) release(ctx context.Context, cause error) (kept []string) {
+	if t.execution != nil && !errors.Is(cause, errExecutionFailed) {
+		t.suspend(ctx, cause)
+		return nil
+	}
 	if t.journal != nil {
 		t.journal.GiveUp(ctx)
 	}
@@ -274,6 +282,12 @@ func (t *tenure) release(ctx context.Context, cause error) (kept []string) {
 		return nil
 	}
 	return t.journal.Kept()
+}
+
+// suspend leaves the record to the execution, as it is: its next invocation finds it.
+func (t *tenure) suspend(ctx context.Context, cause error) {
+	t.settled = true
+	t.report(ctx, EventSuspended, cause)
 }
 
 func (t *tenure) report(ctx context.Context, kind EventKind, err error) {

@@ -47,6 +47,8 @@ func (g *Guard) settleClaim(ctx context.Context, b budget, c persistence.Claim, 
 	lease, status := c.Fresh().Lease(), persistence.StatusCompleted
 	stored, permanent := recordable(err)
 	switch {
+	case c.Execution != "" && (left.suspended || err != nil && !permanent && !left.done && !errors.Is(err, errExecutionFailed)):
+		return // the execution goes on
 	case g.config.Steps != nil, err != nil && !permanent && !left.done:
 		_ = g.store.Release(settling, lease)
 		return

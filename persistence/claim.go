@@ -34,6 +34,12 @@ type Claim struct {
 	// From, if set, is the owner whose record is to be taken over; one of any other owner is
 	// left alone, and is the answer. Defaults to whoever it is.
 	From string
+	// Execution, if set, is how the owners of all claims of one execution begin, of which
+	// this claim is one: an execution that is made of invocations, one after the other, and
+	// goes on with its record whatever its lease says. A PROCESSING record of another claim
+	// of the execution is taken over at once; whoever had it before has lost it. It ends with
+	// what is in no other execution's name. Defaults to none.
+	Execution string
 	// RefuseUnknown leaves a PROCESSING record alone whose lease is over, until it
 	// expires: its run died, or is still going on somewhere without the right to, and
 	// whether its effect has happened is not known. Without it the claim takes such a
@@ -52,6 +58,8 @@ func (c Claim) Check() error {
 		return fmt.Errorf("%w: the claim's key, owner or fingerprint is not UTF-8, or has a NUL: it would be stored as another text", ErrInvalid)
 	case !utf8.ValidString(c.Run.Function) || !utf8.ValidString(c.Run.RequestID):
 		return fmt.Errorf("%w: the claim's function or request id is not UTF-8", ErrInvalid)
+	case !strings.HasPrefix(c.Owner, c.Execution):
+		return fmt.Errorf("%w: the claim's owner does not begin with its execution", ErrInvalid)
 	case c.Now.IsZero():
 		return fmt.Errorf("%w: claim without a clock reading", ErrInvalid)
 	case !c.LeaseUntil.After(c.Now):
@@ -95,7 +103,11 @@ func (c Claim) Judge(found Record) Judgement {
 		return Vacant
 	case c.From != "" && found.Owner != c.From:
 		return Held
-	case found.LeaseLive(c.Now), found.Status.Finished(), found.Mismatches(c.Fingerprint):
+	case found.Status.Finished(), found.Mismatches(c.Fingerprint):
+		return Held
+	case found.Status == StatusProcessing && c.continues(found):
+		return Stale
+	case found.LeaseLive(c.Now):
 		return Held
 	case found.Status == StatusPartial:
 		return Stale
@@ -104,6 +116,11 @@ func (c Claim) Judge(found Record) Judgement {
 	default:
 		return Held
 	}
+}
+
+// continues tells whether the record is one of the claim's own execution.
+func (c Claim) continues(found Record) bool {
+	return c.Execution != "" && strings.HasPrefix(found.Owner, c.Execution)
 }
 
 // Mismatches tells whether the record was made for another payload. Without a

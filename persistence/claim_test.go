@@ -35,25 +35,32 @@ var decisions = []struct {
 	{notMine, "PROCESSING", "none", unexpired, "any", "any", persistence.Held},
 	{notMine, "PROCESSING", "none", "past", "any", "any", persistence.Vacant},
 
-	{notMine, "PARTIAL_SUCCESS", "over|none", "past", "any", "any", persistence.Vacant},
-	{notMine, "PARTIAL_SUCCESS", "any", unexpired, "other", "any", persistence.Held},
-	{notMine, "PARTIAL_SUCCESS", "any", unexpired, matching, "any", persistence.Stale},
+	// Another claim of the same execution.
+	{"sibling", "PROCESSING", "over|none", "past", "any", "any", persistence.Vacant},
+	{"sibling", "PROCESSING", "live|last ms", "any", "other", "any", persistence.Held},
+	{"sibling", "PROCESSING", "live|last ms", "any", matching, "any", persistence.Stale},
+	{"sibling", "PROCESSING", "over|none", unexpired, "other", "any", persistence.Held},
+	{"sibling", "PROCESSING", "over|none", unexpired, matching, "any", persistence.Stale},
 
-	{notMine, "COMPLETED|FAILED|unheard of", "over|none", "past", "any", "any", persistence.Vacant},
-	{notMine, "COMPLETED|FAILED|unheard of", "any", unexpired, "any", "any", persistence.Held},
+	{notMine + "|sibling", "PARTIAL_SUCCESS", "over|none", "past", "any", "any", persistence.Vacant},
+	{notMine + "|sibling", "PARTIAL_SUCCESS", "any", unexpired, "other", "any", persistence.Held},
+	{notMine + "|sibling", "PARTIAL_SUCCESS", "any", unexpired, matching, "any", persistence.Stale},
+
+	{notMine + "|sibling", "COMPLETED|FAILED|unheard of", "over|none", "past", "any", "any", persistence.Vacant},
+	{notMine + "|sibling", "COMPLETED|FAILED|unheard of", "any", unexpired, "any", "any", persistence.Held},
 
 	// A lease that another toolkit has left in a record that is not running keeps
 	// it from expiring, and does nothing else.
-	{notMine, "PARTIAL_SUCCESS", "live|last ms", "past", "other", "any", persistence.Held},
-	{notMine, "PARTIAL_SUCCESS", "live|last ms", "past", matching, "any", persistence.Stale},
-	{notMine, "COMPLETED|FAILED|unheard of", "live|last ms", "past", "any", "any", persistence.Held},
+	{notMine + "|sibling", "PARTIAL_SUCCESS", "live|last ms", "past", "other", "any", persistence.Held},
+	{notMine + "|sibling", "PARTIAL_SUCCESS", "live|last ms", "past", matching, "any", persistence.Stale},
+	{notMine + "|sibling", "COMPLETED|FAILED|unheard of", "live|last ms", "past", "any", "any", persistence.Held},
 }
 
 // The values that the words of the decisions stand for; now is a third of a
 // second past the whole one.
 var (
 	now      = time.Date(2026, time.March, 1, 12, 0, 0, 333_444_555, time.UTC)
-	owners   = map[string]string{"mine": "me", "theirs": "somebody", "nobody": ""}
+	owners   = map[string]string{"mine": "me", "theirs": "somebody", "nobody": "", "sibling": "execution#before"}
 	statuses = []string{"PROCESSING", "PARTIAL_SUCCESS", "COMPLETED", "FAILED", "unheard of"}
 	leases   = map[string]time.Time{
 		"none":    {},
@@ -96,7 +103,7 @@ func TestEveryRecordThatAClaimCanFindIsJudgedByOneRow(t *testing.T) {
 								ExpiresAt:   expiresAt,
 								Fingerprint: prints.stored,
 							}
-							c := persistence.Claim{Key: "payment", Owner: "me", Fingerprint: prints.asked, Now: now, RefuseUnknown: refuses}
+							c := persistence.Claim{Key: "payment", Owner: "me", Fingerprint: prints.asked, Now: now, RefuseUnknown: refuses, Execution: "execution#"}
 							if got := c.Judge(found); got != decisions[row].want {
 								t.Errorf("%v: want %v, got %v", situation, decisions[row].want, got)
 							}

@@ -30,13 +30,15 @@ const (
 	// stale is the verdict Stale of a row that is not expired, nor the claim's own. A
 	// PROCESSING one without a lease is live until it expires: NULL again.
 	stale = `((r.fingerprint = '' OR $5 = '' OR r.fingerprint = $5)
-		AND ($9 = '' OR r.owner = $9) AND r.status = $8 AND (r.status = 'PARTIAL_SUCCESS' OR r.status = 'PROCESSING' AND r.lease_until < $6))`
+		AND ($9 = '' OR r.owner = $9) AND r.status = $8 AND (r.status = 'PARTIAL_SUCCESS' OR r.status = 'PROCESSING' AND (r.lease_until < $6
+			OR $10 <> '' AND substr(r.owner, 1, length(CAST($10 AS text))) = $10)))`
 
 	// insert makes a PROCESSING row of a claim: $1 key, $2 owner, $3 end of the lease,
 	// $4 expiry, $5 fingerprint, $6 now in milliseconds, $7 now in seconds, $8 the one status
 	// that a row is taken over from: so the row that was made tells what was found. $9 is the
-	// one owner that it is taken over from, or empty, and those that follow are the run's. Where
-	// there is a row, Claim.Judge is carried out.
+	// one owner that it is taken over from, or empty, $10 how the owners of the claim's execution
+	// begin, or empty, and those that follow are the run's. Where there is a row, Claim.Judge
+	// is carried out.
 	insert = `INSERT INTO {table} AS r (idempotency_key, status, owner, lease_until, expire_at, fingerprint, result, steps, attempt{run columns})
 	VALUES ($1, 'PROCESSING', $2, $3, $4, $5, NULL, '{}', 1{run values})
 	ON CONFLICT (idempotency_key) DO UPDATE SET
@@ -69,7 +71,8 @@ SELECT {columns}, '' FROM {table} WHERE idempotency_key = $1 AND NOT EXISTS (SEL
 	complete = `UPDATE {table} SET status = $3, result = $4, expire_at = $5, lease_until = NULL{no event} WHERE {running}`
 
 	// finish makes a finished row of a claim that was never acquired: the parameters are
-	// those of insert, but for $3 status, $4 expiry of the outcome and $8 result; $9 is of no use.
+	// those of insert, but for $3 status, $4 expiry of the outcome and $8 result; $9 and
+	// $10 are of no use.
 	finish = `INSERT INTO {table} AS r (idempotency_key, status, owner, lease_until, expire_at, fingerprint, result, steps, attempt{run columns})
 	VALUES ($1, $3, $2, NULL, $4, $5, $8, '{}', 1{run values})
 	ON CONFLICT (idempotency_key) DO UPDATE SET
@@ -81,7 +84,7 @@ SELECT {columns}, '' FROM {table} WHERE idempotency_key = $1 AND NOT EXISTS (SEL
 		result = excluded.result,
 		steps = excluded.steps,
 		attempt = 1{run replaced}
-	WHERE r.owner <> $2 AND {expired} AND $9 = ''`
+	WHERE r.owner <> $2 AND {expired} AND $9 = '' AND $10 = ''`
 
 	remove  = `DELETE FROM {table} WHERE {running} AND steps = '{}'`
 	suspend = `UPDATE {table} SET status = 'PARTIAL_SUCCESS', lease_until = NULL WHERE {running} AND steps <> '{}'`
@@ -146,7 +149,7 @@ var runPhrases = map[int][]string{
 		"{run of a row}", "started_at, function, request_id, event",
 		"{run of an outline}", "started_at, function, request_id, NULL",
 		"{run columns}", ", started_at, function, request_id, event",
-		"{run values}", ", $10, $11, $12, $13",
+		"{run values}", ", $11, $12, $13, $14",
 		"{run taken over}", `,
 		started_at = CASE WHEN {expired} OR {said} THEN excluded.started_at ELSE r.started_at END,
 		function = CASE WHEN {expired} OR {said} THEN excluded.function ELSE r.function END,

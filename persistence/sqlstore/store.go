@@ -72,7 +72,7 @@ func (s *Store) Acquire(ctx context.Context, c persistence.Claim) (persistence.R
 	for range maxRounds {
 		record, found, err := s.ask(ctx, fit.acquire, append([]any{
 			c.Key, c.Owner, lease(c.LeaseUntil), expiry(c.ExpiresAt), c.Fingerprint,
-			c.Now.UnixMilli(), c.Now.Unix(), string(stale), c.From,
+			c.Now.UnixMilli(), c.Now.Unix(), string(stale), c.From, c.Execution,
 		}, s.run(fit, c.Run, c.Event)...)...)
 		if err == nil && !found {
 			record, found, err = s.look(ctx, c.Key)

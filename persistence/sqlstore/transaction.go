@@ -98,7 +98,7 @@ func (s *Store) CompleteAtOnce(ctx context.Context, c persistence.Claim, o persi
 		return persistence.Record{}, fault("complete", err)
 	}
 	finish := change{fit.finish, append([]any{
-		c.Key, c.Owner, string(o.Status), expiry(o.ExpiresAt), c.Fingerprint, c.Now.UnixMilli(), c.Now.Unix(), result(o), "",
+		c.Key, c.Owner, string(o.Status), expiry(o.ExpiresAt), c.Fingerprint, c.Now.UnixMilli(), c.Now.Unix(), result(o), "", "",
 	}, s.run(fit, c.Run, nil)...), s.statement.finished, string(o.Status)}
 	for range maxRounds {
 		applied, err := s.apply(ctx, finish, admitted)

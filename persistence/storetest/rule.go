@@ -155,6 +155,7 @@ func Rules() []Rule {
 		contextRules(),
 		readRules(),
 		operateRules(),
+		executionRules(),
 		roomRules(),
 		transactionRules(),
 	)

@@ -65,7 +65,7 @@ var misjudged = []sabotage{
 	{
 		"leases are ignored",
 		[]string{
-			"acquire/bare", "acquire/held", "time/is-data", "lease/last-millisecond", "lease/no-end",
+			"acquire/bare", "acquire/held", "execution/others-wait", "time/is-data", "lease/last-millisecond", "lease/no-end",
 			"lease/outlives-expiry", "lease/nobody", "take-over/owner", "expiry/processing", "expiry/completed",
 			"expiry/failed", "expiry/without-result", "expiry/partial", "expiry/steps", "race/fresh", "race/expired",
 			"race/stale", "race/partial", "renew/moves-on", "renew/expiry-follows", "renew/ended", "race/renew",

@@ -2,6 +2,7 @@ package storetest_test
 
 import (
 	"context"
+	"strings"
 
 	"github.com/ikkai-go/idempotency/persistence"
 	"github.com/ikkai-go/idempotency/persistence/storekit"
@@ -13,6 +14,22 @@ var misoperated = []sabotage{
 		"a claim may take over from anybody",
 		[]string{"from/only-its-owner"},
 		func(f *flawed) { f.misread = func(c *claim, _ *record) { c.From = "" } },
+	},
+	{
+		"an execution's own record is taken for another one's",
+		[]string{"execution/goes-on", "execution/dead"},
+		func(f *flawed) { f.misread = func(c *claim, _ *record) { c.Execution = "" } },
+	},
+	{
+		"any record of an execution is taken for its own",
+		[]string{"execution/others-wait"},
+		func(f *flawed) {
+			f.misread = func(c *claim, found *record) {
+				if strings.Contains(found.Owner, "#") && c.Execution != "" {
+					c.Execution = "exec"
+				}
+			}
+		},
 	},
 	{
 		"who runs a record is not kept",

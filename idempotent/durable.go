@@ -1,0 +1,124 @@
+package idempotent
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+
+	"github.com/ikkai-go/idempotency/idempotent/internal/origin"
+)
+
+// durableEvent is what Lambda invokes a durable function with, as far as it matters here.
+type durableEvent struct {
+	DurableExecutionArn   string
+	InitialExecutionState *struct {
+		Operations []struct {
+			Type             string
+			StartTimestamp   instant
+			ExecutionDetails *struct{ InputPayload *string }
+		}
+		NextMarker string
+	}
+}
+
+// openDurable recognises the event of a durable function, and returns the execution that it
+// belongs to, with what the caller of that has sent. Any other event is returned as it is.
+func openDurable(payload []byte) (*execution, []byte, error) {
+	if !bytes.Contains(payload, []byte(`"DurableExecutionArn"`)) || !bytes.Contains(payload, []byte(`"InitialExecutionState"`)) {
+		return nil, payload, nil
+	}
+	var e durableEvent
+	if json.Unmarshal(payload, &e) != nil || e.DurableExecutionArn == "" || e.InitialExecutionState == nil {
+		return nil, payload, nil
+	}
+	operations := e.InitialExecutionState.Operations
+	x := &execution{arn: e.DurableExecutionArn, resumes: len(operations) > 1 || e.InitialExecutionState.NextMarker != ""}
+	if len(operations) == 0 || operations[0].ExecutionDetails == nil || operations[0].ExecutionDetails.InputPayload == nil {
+		return x, nil, errors.New("the event of a durable function is without the input of its execution")
+	}
+	x.started = operations[0].StartTimestamp.Time
+	return x, []byte(*operations[0].ExecutionDetails.InputPayload), nil
+}
+
+// durableResponse is what a durable function answers with.
+type durableResponse struct {
+	Status string
+	Result *string       `json:",omitempty"`
+	Error  *durableError `json:",omitempty"`
+}
+
+type durableError struct {
+	ErrorType    string `json:",omitempty"`
+	ErrorMessage string `json:",omitempty"`
+	ErrorData    string `json:",omitempty"`
+}
+
+const (
+	durableSucceeded = "SUCCEEDED"
+	durableFailed    = "FAILED"
+)
+
+// take reads the answer of an invocation of a durable function. Only a success ends its
+// request, and a failure its execution; whatever else it says, the execution goes on.
+func (x *execution) take(e *effect) error {
+	if x == nil {
+		return nil
+	}
+	var r durableResponse
+	if json.Unmarshal(e.result, &r) != nil {
+		r.Status = ""
+	}
+	switch r.Status {
+	case durableSucceeded:
+		if r.Result != nil && *r.Result == "" {
+			e.omit = errCheckpointed
+		}
+		return nil
+	case durableFailed:
+		e.done = false
+		return errExecutionFailed
+	default:
+		e.suspended = true
+		return nil
+	}
+}
+
+// errCheckpointed is why the result of an execution is not stored. It is larger than a
+// response may be, and only the service has it.
+var errCheckpointed = errors.New("idempotent: the execution's result is in its checkpoint, and not in the response")
+
+// refusal is the answer of an execution whose invocation was refused, and always would be:
+// a response, since an error has Lambda invoke it again for hours. Any other error goes out
+// as it is, and the execution goes on when it is invoked again.
+func (x *execution) refusal(err error) ([]byte, bool) {
+	if x == nil || !origin.IsOwn(err) {
+		return nil, false
+	}
+	v := VerdictOf(err)
+	switch v.Code {
+	case CodeInProgress: // for as long as the other execution takes
+	case CodeNotStored, CodeStoreFailed, CodeNotStarted, CodeLeaseLost:
+		return nil, false // of this execution, which owns the record
+	default:
+		if v.Retry {
+			return nil, false
+		}
+	}
+	data, _ := json.Marshal(struct {
+		Code       Code    `json:"code"`
+		Done       string  `json:"done"`
+		Retry      bool    `json:"retry"`
+		RetryAfter float64 `json:"retry_after,omitempty"`
+	}{v.Code, v.Done.String(), v.Retry, v.After.Seconds()})
+	response, err := json.Marshal(durableResponse{Status: durableFailed, Error: &durableError{
+		ErrorType: typeName(err), ErrorMessage: err.Error(), ErrorData: string(data),
+	}})
+	return response, err == nil
+}
+
+// typeName is the name that Lambda gives an error: that of its type, without its package.
+func typeName(err error) string {
+	name := fmt.Sprintf("%T", err)
+	return name[bytes.LastIndexByte([]byte(name), '.')+1:]
+}

@@ -1,0 +1,338 @@
+package idempotent_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/ikkai-go/idempotency/idempotent"
+	"github.com/ikkai-go/idempotency/persistence"
+)
+
+// What Lambda invokes a durable function with, as the SDKs' own tests have it: first, and
+// after a wait.
+const (
+	firstInvocation = `{"DurableExecutionArn":%q,"CheckpointToken":"token-1","InitialExecutionState":{"Operations":[` +
+		`{"Id":"exec-1","Type":"EXECUTION","Status":"STARTED","StartTimestamp":%d,"ExecutionDetails":{"InputPayload":%q}}]}}`
+	laterInvocation = `{"DurableExecutionArn":%q,"CheckpointToken":"token-2","UpdatedOperationIds":["2"],"InitialExecutionState":{"Operations":[` +
+		`{"Id":"exec-1","Type":"EXECUTION","Status":"STARTED","StartTimestamp":%d,"ExecutionDetails":{"InputPayload":%q}},` +
+		`{"Id":"1","Type":"STEP","Status":"SUCCEEDED","Name":"reserve","StartTimestamp":%[2]d,"EndTimestamp":%[2]d,"StepDetails":{"Attempt":1,"Result":"\"box 7\""}},` +
+		`{"Id":"2","Type":"WAIT","Status":"SUCCEEDED","StartTimestamp":%[2]d,"WaitDetails":{"ScheduledEndTimestamp":%[2]d}}],"NextMarker":""}}`
+
+	pending   = `{"Status":"PENDING"}`
+	succeeded = `{"Status":"SUCCEEDED","Result":"\"receipt 1\""}`
+	failed    = `{"Status":"FAILED","Error":{"ErrorType":"CardError","ErrorMessage":"the card is stolen"}}`
+)
+
+const (
+	executionA = "arn:aws:lambda:eu-west-1:123456789012:function:orders:7/durable-execution/a/0f0e"
+	executionB = "arn:aws:lambda:eu-west-1:123456789012:function:orders:7/durable-execution/b/1a1b"
+)
+
+// durable is a durable function under a guard, and what it answers next.
+type durable struct {
+	t       *testing.T
+	store   persistence.Store
+	config  idempotent.Config
+	started map[string]time.Time
+	events  []idempotent.EventKind
+	runs    int
+	// says is what the function answers, and then does.
+	says func(ctx context.Context) (json.RawMessage, error)
+}
+
+func newDurable(t *testing.T, store persistence.Store) *durable {
+	return &durable{t: t, store: store, started: make(map[string]time.Time)}
+}
+
+func (d *durable) answers(response string) {
+	d.says = func(context.Context) (json.RawMessage, error) { return json.RawMessage(response), nil }
+}
+
+// invoke invokes the function for an execution of order 1, in an environment of its own.
+func (d *durable) invoke(execution string) (string, error) {
+	d.t.Helper()
+	form := laterInvocation
+	if d.started[execution].IsZero() {
+		form, d.started[execution] = firstInvocation, time.Now()
+	}
+	return d.send(fmt.Sprintf(form, execution, d.started[execution].UnixMilli(), `{"id":"order 1"}`))
+}
+
+func (d *durable) send(event string) (string, error) {
+	d.t.Helper()
+	config := d.config
+	config.Observe = func(_ context.Context, e idempotent.Event) { d.events = append(d.events, e.Kind) }
+	guard := newTestGuard(d.t, &another{d.store}, config)
+	ctx, cancel := context.WithTimeout(d.t.Context(), 15*time.Minute)
+	defer cancel()
+	response, err := guard.Handler(func(ctx context.Context, _ json.RawMessage) (json.RawMessage, error) {
+		d.runs++
+		return d.says(ctx)
+	}).Invoke(ctx, []byte(event))
+	return string(response), err
+}
+
+// wants says if an invocation is answered otherwise, or if the function has run otherwise.
+func (d *durable) wants(execution, response string, runs int) {
+	d.t.Helper()
+	got, err := d.invoke(execution)
+	if err != nil || got != response {
+		d.t.Errorf("%s: got %s, %v; want %s", execution, got, err, response)
+	}
+	d.wantRuns(runs)
+}
+
+func (d *durable) wantRuns(want int) {
+	d.t.Helper()
+	if d.runs != want {
+		d.t.Errorf("the function has run %d times, want %d", d.runs, want)
+	}
+}
+
+// refuses says if an invocation is not answered as one of an execution that is over.
+func (d *durable) refuses(execution, errorType string, code idempotent.Code, runs int) {
+	d.t.Helper()
+	got, err := d.invoke(execution)
+	var r struct {
+		Status string
+		Error  struct{ ErrorType, ErrorMessage, ErrorData string }
+	}
+	if err != nil || json.Unmarshal([]byte(got), &r) != nil || r.Status != "FAILED" || r.Error.ErrorType != errorType ||
+		!strings.Contains(r.Error.ErrorData, fmt.Sprintf("%q:%q", "code", code)) {
+		d.t.Errorf("%s: got %s, %v; want a FAILED %s with the code %s", execution, got, err, errorType, code)
+	}
+	d.wantRuns(runs)
+}
+
+func TestASuspensionIsNeitherAResultNorADuplicate(t *testing.T) {
+	inVirtualTime(t, func(t *testing.T, store persistence.Store) {
+		d := newDurable(t, store)
+		d.answers(pending)
+		d.wants(executionA, pending, 1)
+		for range 3 { // months of waiting
+			time.Sleep(70 * 24 * time.Hour)
+			d.refuses(executionB, "InProgressError", idempotent.CodeInProgress, d.runs)
+			d.wants(executionA, pending, d.runs+1)
+		}
+		d.answers(succeeded)
+		d.wants(executionA, succeeded, 5)
+		d.wants(executionB, succeeded, 5)
+		d.wants(executionA, succeeded, 5) // its answer was lost
+		for _, kind := range d.events {
+			if kind == idempotent.EventTakenOver {
+				t.Errorf("a resume is told as a run that died: %v", d.events)
+			}
+		}
+		time.Sleep(25 * time.Hour)
+		d.wants(executionB, succeeded, 6) // the outcome has expired, after its TTL
+	})
+}
+
+func TestAnExecutionGoesOnAtOnceWhereItsInvocationDied(t *testing.T) {
+	tests := map[string]func(context.Context) (json.RawMessage, error){
+		"an error":               func(context.Context) (json.RawMessage, error) { return nil, errors.New("no checkpoint") },
+		"an answer of no status": func(context.Context) (json.RawMessage, error) { return json.RawMessage(`{"Status":"PAUSED"}`), nil },
+		"no answer at all":       func(context.Context) (json.RawMessage, error) { return json.RawMessage(`null`), nil },
+	}
+	for name, dies := range tests {
+		t.Run(name, func(t *testing.T) {
+			inVirtualTime(t, func(t *testing.T, store persistence.Store) {
+				d := newDurable(t, store)
+				d.says = dies
+				_, _ = d.invoke(executionA)
+				d.refuses(executionB, "InProgressError", idempotent.CodeInProgress, 1)
+				d.answers(succeeded)
+				d.wants(executionA, succeeded, 2)
+			})
+		})
+	}
+	t.Run("a panic", func(t *testing.T) {
+		inVirtualTime(t, func(t *testing.T, store persistence.Store) {
+			d := newDurable(t, store)
+			d.config.OnEndedLease = idempotent.RefuseUnknown
+			d.says = func(context.Context) (json.RawMessage, error) { panic("out of memory") }
+			func() {
+				defer func() { _ = recover() }()
+				_, _ = d.invoke(executionA)
+			}()
+			d.answers(succeeded)
+			d.wants(executionA, succeeded, 2)
+		})
+	})
+}
+
+func TestAFailedExecutionGivesItsRequestUp(t *testing.T) {
+	inVirtualTime(t, func(t *testing.T, store persistence.Store) {
+		d := newDurable(t, store)
+		d.answers(pending)
+		d.wants(executionA, pending, 1)
+		d.answers(failed)
+		d.wants(executionA, failed, 2)
+		d.answers(succeeded)
+		d.wants(executionB, succeeded, 3)
+	})
+}
+
+func TestAZombieOfAnEarlierInvocationRecordsNothing(t *testing.T) {
+	inVirtualTime(t, func(t *testing.T, store persistence.Store) {
+		for name, zombie := range map[string]string{"success": succeeded, "failure": failed, "suspension": pending} {
+			d := newDurable(t, store)
+			d.config.Operation = "after-" + name
+			const later = `{"Status":"SUCCEEDED","Result":"\"receipt 2\""}`
+			d.says = func(context.Context) (json.RawMessage, error) {
+				d.answers(pending)
+				d.wants(executionA, pending, 2) // invoked again, while this one still runs
+				return json.RawMessage(zombie), nil
+			}
+			got, err := d.invoke(executionA)
+			if zombie == succeeded && !errors.Is(err, idempotent.ErrLeaseLost) {
+				t.Errorf("%s: the zombie is answered %s, %v", name, got, err)
+			}
+			d.refuses(executionB, "InProgressError", idempotent.CodeInProgress, 2)
+			d.answers(later)
+			d.wants(executionA, later, 3)
+			d.wants(executionB, later, 3)
+		}
+	})
+}
+
+func TestAnExecutionThatIsOverUnseenLocksItsKeyUntilItsTimeoutOnly(t *testing.T) {
+	inVirtualTime(t, func(t *testing.T, store persistence.Store) {
+		d := newDurable(t, store)
+		d.config.ExecutionTimeout = 48 * time.Hour
+		d.answers(pending)
+		d.wants(executionA, pending, 1)
+		time.Sleep(24 * time.Hour)
+		d.wants(executionA, pending, 2) // its timeout counts from its start
+		time.Sleep(24 * time.Hour)
+		d.refuses(executionB, "InProgressError", idempotent.CodeInProgress, 2)
+		time.Sleep(time.Second)
+		d.answers(succeeded)
+		d.wants(executionB, succeeded, 3)
+		d.wants(executionA, succeeded, 3) // not stopped after all
+	})
+}
+
+func TestKeysOfDurableFunctionsAreSelectedFromWhatTheCallerHasSent(t *testing.T) {
+	store := persistence.NewMemory()
+	d := newDurable(t, store)
+	d.answers(pending)
+	d.wants(executionA, pending, 1)
+	key, err := newTestGuard(t, &another{store}, idempotent.Config{}).RecordKey(t.Context(), []byte(`{"id":"order 1"}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	records := store.Records()
+	if len(records) != 1 || records[0].Key != key || !strings.HasPrefix(records[0].Owner, executionA+"#") {
+		t.Errorf("got %+v, want one record of %s, whose owner names the execution", records, key)
+	}
+	for name, event := range map[string]string{
+		"no input":      `{"DurableExecutionArn":"arn","CheckpointToken":"t","InitialExecutionState":{"Operations":[{"Id":"1","Type":"EXECUTION"}]}}`,
+		"no operations": `{"DurableExecutionArn":"arn","CheckpointToken":"t","InitialExecutionState":{"Operations":[]}}`,
+		"no JSON":       fmt.Sprintf(firstInvocation, executionB, 0, `order 1`),
+		"no key":        fmt.Sprintf(firstInvocation, executionB, 0, `{"ID":"order 1"}`),
+	} {
+		got, err := d.send(event)
+		if err != nil || !strings.Contains(got, `"Status":"FAILED"`) || !strings.Contains(got, `"ErrorType":"KeyError"`) {
+			t.Errorf("%s: got %s, %v", name, got, err)
+		}
+	}
+	d.wantRuns(1)
+}
+
+func TestAnEventThatOnlyLooksDurableIsOneOfItsOwn(t *testing.T) {
+	d := newDurable(t, persistence.NewMemory())
+	d.answers(`"receipt"`)
+	for i, event := range []string{
+		`{"id":"1","note":"\"DurableExecutionArn\" \"InitialExecutionState\""}`,
+		`{"id":"2","DurableExecutionArn":"","InitialExecutionState":{}}`,
+		`{"id":"3","DurableExecutionArn":"arn","InitialExecutionState":null}`,
+	} {
+		if got, err := d.send(event); err != nil || got != `"receipt"` || d.runs != i+1 {
+			t.Errorf("%s: got %s, %v", event, got, err)
+		}
+	}
+}
+
+func TestAResultThatOnlyTheServiceHasIsNotReplayedAsAnEmptyOne(t *testing.T) {
+	d := newDurable(t, persistence.NewMemory())
+	const checkpointed = `{"Status":"SUCCEEDED","Result":""}`
+	d.answers(checkpointed)
+	d.wants(executionA, checkpointed, 1)
+	d.refuses(executionB, "ResultNotStoredError", idempotent.CodeResultNotStored, 1)
+	d.config.Operation = "without-result"
+	const nothing = `{"Status":"SUCCEEDED"}`
+	d.answers(nothing)
+	d.wants(executionA, nothing, 2)
+	d.wants(executionB, nothing, 2)
+}
+
+func TestWhatPassesHasAnExecutionInvokedAgain(t *testing.T) {
+	memory := persistence.NewMemory()
+	d := newDurable(t, memory)
+	d.answers(succeeded)
+	d.store = &uncertain{Store: memory}
+	if got, err := d.invoke(executionA); !errors.Is(err, idempotent.ErrStore) {
+		t.Errorf("an acquire without an answer: %s, %v", got, err)
+	}
+	d.store = memory
+	d.refuses(executionB, "InProgressError", idempotent.CodeInProgress, 0) // it was applied
+	d.wants(executionA, succeeded, 1)
+}
+
+// uncertain applies claims, and does not answer.
+type uncertain struct{ persistence.Store }
+
+func (u *uncertain) Acquire(ctx context.Context, c persistence.Claim) (persistence.Record, error) {
+	_, _ = u.Store.Acquire(ctx, c)
+	return persistence.Record{}, &persistence.Fault{Op: "acquire", Retryable: true, Err: errors.New("no answer")}
+}
+
+// durableContext is the context of a durable function, as its SDK has it.
+type durableContext struct {
+	context.Context
+	arn       string
+	replaying bool
+}
+
+func (c durableContext) ExecutionArn() string { return c.arn }
+func (c durableContext) IsReplaying() bool    { return c.replaying }
+
+func TestATypedDurableFunctionKeepsItsRecordUntilItReturns(t *testing.T) {
+	inVirtualTime(t, func(t *testing.T, store persistence.Store) {
+		errSuspended := errors.New("suspended")
+		ended := false
+		runs := 0
+		call := func(execution string) (string, error) {
+			fn := idempotent.Func(newTestGuard(t, &another{store}, idempotent.Config{}), func(context.Context, map[string]string) (string, error) {
+				runs++
+				if !ended {
+					return "", errSuspended
+				}
+				return "receipt", nil
+			})
+			return fn(durableContext{t.Context(), execution, runs > 0}, map[string]string{"id": "order 1"})
+		}
+		if _, err := call(executionA); err != errSuspended { //nolint:errorlint // unchanged
+			t.Errorf("got %v", err)
+		}
+		time.Sleep(100 * 24 * time.Hour)
+		if _, err := call(executionB); !errors.Is(err, idempotent.ErrInProgress) {
+			t.Errorf("another execution: %v", err)
+		}
+		ended = true
+		for _, execution := range []string{executionA, executionB} {
+			if got, err := call(execution); err != nil || got != "receipt" {
+				t.Errorf("%s: %q, %v", execution, got, err)
+			}
+		}
+		if runs != 2 {
+			t.Errorf("%d runs", runs)
+		}
+	})
+}
