@@ -29,7 +29,7 @@ func ExampleGuard_Identify() {
 		fmt.Println(len(payloads), "payloads,", len(lanes), "requests")
 		for _, lane := range lanes {
 			for _, id := range lane {
-				err := calls.DoAs(ctx, id, func(ctx context.Context) error {
+				err := calls.DoAs(ctx, id, func(context.Context) error {
 					fmt.Println("paying")
 					return nil
 				})

@@ -49,6 +49,7 @@ func (s *tracedStore) request(ctx context.Context, name, key string, send func(c
 	return send(ctx)
 }
 
+// Acquire implements [persistence.Store].
 func (s *tracedStore) Acquire(ctx context.Context, c persistence.Claim) (r persistence.Record, err error) {
 	err = s.request(ctx, "acquire", c.Key, func(ctx context.Context) error {
 		r, err = s.store.Acquire(ctx, c)
@@ -57,20 +58,24 @@ func (s *tracedStore) Acquire(ctx context.Context, c persistence.Claim) (r persi
 	return r, err
 }
 
+// Complete implements [persistence.Store].
 func (s *tracedStore) Complete(ctx context.Context, l persistence.Lease, o persistence.Outcome) error {
 	return s.request(ctx, "complete", l.Key, func(ctx context.Context) error { return s.store.Complete(ctx, l, o) })
 }
 
+// Release implements [persistence.Store].
 func (s *tracedStore) Release(ctx context.Context, l persistence.Lease) error {
 	return s.request(ctx, "release", l.Key, func(ctx context.Context) error { return s.store.Release(ctx, l) })
 }
 
+// Checkpoint implements [persistence.Checkpointer].
 func (s *tracedStore) Checkpoint(ctx context.Context, l persistence.Lease, step string, output []byte) error {
 	return s.request(ctx, "checkpoint", l.Key, func(ctx context.Context) error {
 		return s.checkpointer.Checkpoint(ctx, l, step, output)
 	})
 }
 
+// Renew implements [persistence.Renewer].
 func (s *tracedStore) Renew(ctx context.Context, l persistence.Lease) error {
 	return s.request(ctx, "renew", l.Key, func(ctx context.Context) error { return s.renewer.Renew(ctx, l) })
 }
@@ -83,18 +88,21 @@ func (s *tracedStore) Read(ctx context.Context, key string) (r persistence.Recor
 	return r, found, err
 }
 
+// CheckpointWith implements [storekit.Transactor].
 func (s *tracedStore) CheckpointWith(ctx context.Context, l persistence.Lease, step string, output []byte, writes []storekit.Write) error {
 	return s.request(ctx, "checkpoint", l.Key, func(ctx context.Context) error {
 		return s.transactor.CheckpointWith(ctx, l, step, output, writes)
 	})
 }
 
+// CompleteWith implements [storekit.Transactor].
 func (s *tracedStore) CompleteWith(ctx context.Context, l persistence.Lease, o persistence.Outcome, writes []storekit.Write) error {
 	return s.request(ctx, "complete", l.Key, func(ctx context.Context) error {
 		return s.transactor.CompleteWith(ctx, l, o, writes)
 	})
 }
 
+// CompleteAtOnce implements [storekit.Transactor].
 func (s *tracedStore) CompleteAtOnce(ctx context.Context, c persistence.Claim, o persistence.Outcome, writes []storekit.Write) (r persistence.Record, err error) {
 	err = s.request(ctx, "complete", c.Key, func(ctx context.Context) error {
 		r, err = s.transactor.CompleteAtOnce(ctx, c, o, writes)
@@ -103,6 +111,7 @@ func (s *tracedStore) CompleteAtOnce(ctx context.Context, c persistence.Claim, o
 	return r, err
 }
 
+// Commit implements [storekit.Transactor].
 func (s *tracedStore) Commit(ctx context.Context, writes []storekit.Write) error {
 	return s.request(ctx, "commit", "", func(ctx context.Context) error { return s.transactor.Commit(ctx, writes) })
 }
@@ -113,6 +122,7 @@ type tracedCache struct {
 	cache storekit.Refresher
 }
 
+// Refresh implements [storekit.Refresher].
 func (s *tracedCache) Refresh(ctx context.Context, key string) (r persistence.Record, found bool, err error) {
 	err = s.request(ctx, "read", key, func(ctx context.Context) error {
 		r, found, err = s.cache.Refresh(ctx, key)

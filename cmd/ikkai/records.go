@@ -73,7 +73,7 @@ func runList(ctx context.Context, args []string, stdout, stderr io.Writer) error
 		return err
 	}
 	if states != "" {
-		for _, name := range strings.Split(states, ",") {
+		for name := range strings.SplitSeq(states, ",") {
 			if !slices.Contains(stateNames(), name) {
 				return &operate.UsageError{Problem: fmt.Sprintf("--state %q is none of %s", name, strings.Join(stateNames(), ", "))}
 			}

@@ -306,7 +306,7 @@ func TestTheConsoleIsServedUntilItIsEnded(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	response, err := http.Get(strings.TrimSpace(string(address[:n])) + "&") //nolint:noctx // the test's own server
+	response, err := http.Get(strings.TrimSpace(string(address[:n])) + "&")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -135,7 +135,7 @@ func readFile(name string) ([]byte, error) {
 	if name == "-" {
 		return io.ReadAll(os.Stdin)
 	}
-	return os.ReadFile(name) //nolint:gosec // the user's own file
+	return os.ReadFile(name)
 }
 
 func runForget(ctx context.Context, args []string, stdout, stderr io.Writer) error {

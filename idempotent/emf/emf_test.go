@@ -340,7 +340,7 @@ func TestOtherHooksAreCalledToo(t *testing.T) {
 	type outer struct{}
 	guard := newGuard(t, m, idempotent.Config{
 		Observe: func(_ context.Context, e idempotent.Event) { told = append(told, e.Kind) },
-		Trace: func(ctx context.Context, e idempotent.Event) (context.Context, func(idempotent.Event)) {
+		Trace: func(ctx context.Context, _ idempotent.Event) (context.Context, func(idempotent.Event)) {
 			return context.WithValue(ctx, outer{}, true), func(e idempotent.Event) { told = append(told, e.Kind) }
 		},
 	})

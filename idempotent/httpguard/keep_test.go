@@ -55,7 +55,7 @@ func keeping(t *testing.T, store persistence.Store, scope httpguard.Scope, shape
 			return events.LambdaFunctionURLResponse{StatusCode: 201}, nil
 		}))
 	case "middleware":
-		return lambda.NewHandler(lambdaurl.Wrap(api.Middleware(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(201) }))))
+		return lambda.NewHandler(lambdaurl.Wrap(api.Middleware(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusCreated) }))))
 	default:
 		return lambda.NewHandler(api.HTTPAPI(func(context.Context, events.APIGatewayV2HTTPRequest) (events.APIGatewayV2HTTPResponse, error) {
 			return events.APIGatewayV2HTTPResponse{StatusCode: 201}, nil

@@ -117,11 +117,11 @@ func (s *Store) glance(ctx context.Context, c persistence.Claim) (item, error) {
 		return nil, err
 	}
 	if err != nil || found == nil {
-		return nil, nil
+		return nil, nil //nolint:nilerr // the write finds out
 	}
 	record, err := s.schema.decode(found)
 	if err != nil {
-		return nil, nil
+		return nil, nil //nolint:nilerr // the write finds out, and tells
 	}
 	finished := record.Status.Finished() && !record.Expired(c.Now)
 	underWay := record.LeaseLive(c.Now) && !record.Mismatches(c.Fingerprint)

@@ -149,7 +149,6 @@ func ExampleEnlist() {
 // A constructor tells at once what the first call would panic of.
 func ExampleIsNil() {
 	var client *strings.Builder // of a constructor whose error nobody has looked at
-	var writer fmt.Stringer = client
-	fmt.Println(storekit.IsNil(writer), storekit.IsNil(new(strings.Builder)))
+	fmt.Println(storekit.IsNil(client), storekit.IsNil(new(strings.Builder)))
 	// Output: true false
 }

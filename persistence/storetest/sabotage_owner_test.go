@@ -93,7 +93,7 @@ var misowned = []sabotage{
 	},
 	{
 		"a take-over keeps the old owner",
-		[]string{"execution/goes-on", "execution/dead", 
+		[]string{"execution/goes-on", "execution/dead",
 			"repeat/take-over", "repeat/resume", "resume/told", "time/is-data", "lease/next-millisecond",
 			"take-over/*", "refuse-unknown/partial", "mismatch/stale", "mismatch/partial",
 			"mismatch/one-sided", "release/resumable", "zombie/*", "race/stale", "race/partial",

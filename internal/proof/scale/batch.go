@@ -47,7 +47,7 @@ func PlayJob(t *testing.T, j Job) *JobReport {
 			ctx, cancel := context.WithTimeout(t.Context(), 15*time.Minute)
 			defer cancel()
 			_, err := batch.Each(ctx, w.free[0].guard, batch.Batch[int]{Name: "2026-11", ID: strconv.Itoa, Concurrency: int(float64(j.Lanes) * j.Share)}, items,
-				func(ctx context.Context, item int) error {
+				func(_ context.Context, item int) error {
 					w.sleep(usualRun)
 					w.mu.Lock()
 					defer w.mu.Unlock()

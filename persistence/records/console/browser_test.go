@@ -40,7 +40,7 @@ func visit(t *testing.T, address string, flags ...string) string {
 	defer cancel()
 	args := append([]string{"--headless", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--hide-scrollbars", "--no-first-run",
 		"--user-data-dir=" + t.TempDir(), "--virtual-time-budget=20000"}, flags...)
-	command := exec.CommandContext(ctx, browser(t), append(args, address)...) //nolint:gosec // the test's own server
+	command := exec.CommandContext(ctx, browser(t), append(args, address)...)
 	out, err := command.Output()
 	if err != nil {
 		t.Fatalf("the browser: %v", err)
@@ -81,7 +81,7 @@ func driven(console http.Handler) http.Handler {
 	mux := http.NewServeMux()
 	mux.Handle("/", console)
 	mux.HandleFunc("GET /drive.js", func(w http.ResponseWriter, r *http.Request) { http.ServeFile(w, r, "testdata/drive.js") })
-	mux.HandleFunc("GET /{$}", func(w http.ResponseWriter, r *http.Request) {
+	mux.HandleFunc("GET /{$}", func(w http.ResponseWriter, _ *http.Request) {
 		content, err := os.ReadFile("page/index.html")
 		if err != nil {
 			panic(err)

@@ -114,6 +114,7 @@ type configError struct{ problem string }
 
 func (e *configError) Error() string { return "console: " + e.problem }
 
+// Is reports whether target is [ErrConfig].
 func (e *configError) Is(target error) bool { return target == ErrConfig }
 
 // ServeHTTP serves the page at /, and what it asks below /api/. Behind a prefix, strip it.

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"log/slog"
+	"maps"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
@@ -107,9 +108,7 @@ func (l *lab) shown(key string) map[string]any {
 
 func with(shown map[string]any, name string, value any) map[string]any {
 	out := map[string]any{name: value}
-	for name, value := range shown {
-		out[name] = value
-	}
+	maps.Copy(out, shown)
 	return out
 }
 

@@ -81,10 +81,10 @@ func (l *local) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	case !l.own(r.Header.Get("Origin")):
 		problem(w, http.StatusForbidden, "wrong_origin", "Requests of other pages are refused.")
 	case l.matches(r.URL.Query().Get("token")) && r.Method == http.MethodGet:
-		http.SetCookie(w, &http.Cookie{Name: l.cookie(), Value: l.token, Path: "/", HttpOnly: true, SameSite: http.SameSiteStrictMode})
+		http.SetCookie(w, &http.Cookie{Name: l.cookie(), Value: l.token, Path: "/", HttpOnly: true, SameSite: http.SameSiteStrictMode}) //nolint:gosec // there is no TLS on loopback
 		w.Header().Set("Referrer-Policy", "no-referrer")
 		w.Header().Set("Cache-Control", "no-store")
-		http.Redirect(w, r, r.URL.Path, http.StatusSeeOther)
+		http.Redirect(w, r, "/", http.StatusSeeOther)
 	case !l.known(r):
 		problem(w, http.StatusUnauthorized, "no_token", "Open the address that the command has printed: it has a token.")
 	default:

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"strings"
 
 	"github.com/ikkai-go/idempotency/persistence/records"
 )
@@ -161,12 +162,12 @@ func readList(from string, stdin io.Reader) ([]named, error) {
 }
 
 func indent(plan *records.Plan) string {
-	text := ""
+	var lines []string
 	for i, does := range plan.Does {
-		text += fmt.Sprintf("  %d. %s\n", i+1, does)
+		lines = append(lines, fmt.Sprintf("  %d. %s", i+1, does))
 	}
 	for _, note := range plan.Notes {
-		text += "  note: " + note + "\n"
+		lines = append(lines, "  note: "+note)
 	}
-	return text[:max(len(text)-1, 0)]
+	return strings.Join(lines, "\n")
 }
