@@ -146,6 +146,7 @@ var exampleless = map[string]string{
 	"idempotent.Guard.Begin":        "for the doors of this module, as are the next ones",
 	"idempotent.Guard.IdentifyItem": "batch calls it",
 	"idempotent.Guard.Keeping":      "eventguard calls it",
+	"idempotent.Guard.KeepingEvent": "httpguard and eventguard call it",
 	"idempotent.Guard.Late":         "eventguard calls it",
 	"idempotent.Guard.Off":          "httpguard calls it",
 	"idempotent.Guard.Report":       "eventguard and httpguard call it",

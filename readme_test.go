@@ -43,7 +43,7 @@ type block struct {
 func documents(t *testing.T) map[string]document {
 	t.Helper()
 	all := make(map[string]document)
-	for _, pattern := range []string{"*.md", "docs/*.md", "functions/*.md"} {
+	for _, pattern := range []string{"*.md", "docs/*.md", "functions/*.md", "deploy/*.md", "deploy/*/*.md", "deploy/cdk/*/*.md", "persistence/*/*/*.md", ".github/*.md"} {
 		names, err := filepath.Glob(pattern)
 		if err != nil {
 			t.Fatal(err)
@@ -291,6 +291,9 @@ func TestTheMakeTargetsOfTheDocumentsExist(t *testing.T) {
 	makefile := readFile(t, "Makefile")
 	called := regexp.MustCompile("(?m)(?:^|`)make ([a-z][a-z-]*)")
 	for _, d := range documents(t) {
+		if strings.HasPrefix(d.name, "deploy/") {
+			continue // those of the folder that is made
+		}
 		for _, call := range called.FindAllStringSubmatch(d.text, -1) {
 			if !strings.Contains(makefile, "\n"+call[1]+":") {
 				t.Errorf("%s: the Makefile has no target %s", d.name, call[1])
@@ -326,35 +329,107 @@ func TestTheTestsOfTheDocumentsExist(t *testing.T) {
 	}
 }
 
-// Whatever a user can set, meet or see has a row in both READMEs.
-func TestTheTablesOfBothReadmesAreComplete(t *testing.T) {
-	var named []string
+// homes has the one page on which each thing that a user can set, meet or see has a row.
+var homes = map[string]struct {
+	page        string
+	declaration *regexp.Regexp
+}{
+	"idempotent/errors.go":              {"docs/errors.md", regexp.MustCompile(`(?m)^type (\w+) struct`)},
+	"idempotent/permanent.go":           {"docs/errors.md", regexp.MustCompile(`(?m)^type (\w+Error) struct`)},
+	"idempotent/saga/errors.go":         {"docs/errors.md", regexp.MustCompile(`(?m)^type (\w+Error) struct`)},
+	"idempotent/batch/errors.go":        {"docs/errors.md", regexp.MustCompile(`(?m)^type (Unfinished\w+) struct`)},
+	"idempotent/event.go":               {"docs/operate.md", regexp.MustCompile(`EventKind = "([^"]+)"`)},
+	"persistence/dynamostore/config.go": {"docs/stores.md", regexp.MustCompile(`(?m)^\t\w+: +"(\w+)",$`)}, // attributes
+}
+
+func TestTheTablesOfTheGuidesAreComplete(t *testing.T) {
+	all := documents(t)
+	has := func(page, name string) {
+		mentioned := func(row string) bool { return strings.Contains(row, "`"+name+"`") }
+		if !slices.ContainsFunc(all[page].rows(), mentioned) && !strings.Contains(all[page].text, "# `"+name+"`") {
+			t.Errorf("%s has no row for %s", page, name)
+		}
+	}
 	for _, config := range []reflect.Type{reflect.TypeFor[idempotent.Config](), reflect.TypeFor[dynamostore.Config]()} {
 		for field := range config.Fields() {
-			named = append(named, field.Name)
+			has("docs/configuration.md", field.Name)
 		}
 	}
-	declarations := map[string]*regexp.Regexp{
-		"idempotent/errors.go":              regexp.MustCompile(`(?m)^type (\w+) struct`),
-		"idempotent/permanent.go":           regexp.MustCompile(`(?m)^type (\w+Error) struct`),
-		"idempotent/event.go":               regexp.MustCompile(`EventKind = "([^"]+)"`),
-		"persistence/dynamostore/config.go": regexp.MustCompile(`(?m)^\t\w+: +"(\w+)",$`), // attributes
-	}
-	for name, declaration := range declarations {
-		found := declaration.FindAllStringSubmatch(readFile(t, name), -1)
+	for name, home := range homes {
+		found := home.declaration.FindAllStringSubmatch(readFile(t, name), -1)
 		if len(found) == 0 {
-			t.Errorf("%s declares nothing that matches %v", name, declaration)
+			t.Errorf("%s declares nothing that matches %v", name, home.declaration)
 		}
 		for _, match := range found {
-			named = append(named, match[1])
+			has(home.page, match[1])
 		}
 	}
+}
+
+// The README is the way in, and no manual.
+func TestTheReadmesAreShort(t *testing.T) {
+	for _, name := range readmes {
+		if lines := strings.Count(readFile(t, name), "\n"); lines > 250 {
+			t.Errorf("%s has %d lines", name, lines)
+		}
+	}
+}
+
+// Every guide is in the index, and begins with the question that it answers.
+func TestEveryGuideIsInTheIndexAndBeginsWithItsQuestion(t *testing.T) {
 	all := documents(t)
-	for _, readme := range readmes {
-		rows := all[readme].rows()
-		for _, name := range named {
-			if !slices.Contains(rows, "`"+name+"`") {
-				t.Errorf("%s has no row for %s", readme, name)
+	for name, d := range all {
+		page, ok := strings.CutPrefix(name, "docs/")
+		if !ok || page == "README.md" {
+			continue
+		}
+		if !slices.Contains(all["docs/README.md"].links, page) {
+			t.Errorf("docs/README.md does not lead to %s", page)
+		}
+		opening, _, _ := strings.Cut(d.text, "\n\n#")
+		if title, rest, _ := strings.Cut(opening, "\n\n"); !strings.Contains(title+" "+strings.SplitN(rest, "\n\n", 2)[0], "?") {
+			t.Errorf("%s does not begin with a question", name)
+		}
+	}
+}
+
+// No fact stands twice: a row of a table that says something stands in one page. The
+// Japanese README is a translation, and deploy's READMEs go with what is copied.
+func TestNoTableStandsTwice(t *testing.T) {
+	seen := make(map[string]string)
+	all := documents(t)
+	for _, name := range slices.Sorted(maps.Keys(all)) {
+		if strings.HasPrefix(name, "deploy/") {
+			continue
+		}
+		lines := strings.Split(all[name].text, "\n")
+		for i, row := range lines[:len(lines)-1] {
+			if !strings.HasPrefix(row, "| ") || len(row) < 60 || strings.HasPrefix(lines[i+1], "| ---") {
+				continue // no row, a word or two, or a heading
+			}
+			if other, twice := seen[row]; twice {
+				t.Errorf("%s and %s both have\n%s", other, name, row)
+			}
+			seen[row] = name
+		}
+	}
+}
+
+// What a page says of an API in one go is declared so: each line of a block "go
+// declarations" begins a declaration of the module, but for its comments.
+func TestTheDeclarationsOfTheDocumentsAreThere(t *testing.T) {
+	var declared strings.Builder
+	for _, source := range goFiles(t) {
+		declared.WriteString(source)
+	}
+	for _, d := range documents(t) {
+		for _, block := range d.code("go declarations") {
+			for line := range strings.Lines(block) {
+				declaration, _, _ := strings.Cut(line, " //")
+				declaration = strings.TrimSpace(declaration)
+				if declaration != "" && !strings.HasPrefix(declaration, "//") && !strings.Contains(declared.String(), "\n"+declaration+" {") {
+					t.Errorf("%s: nothing is declared as\n%s", d.name, declaration)
+				}
 			}
 		}
 	}
