@@ -123,7 +123,7 @@ func (g *Guard) notAcquired(ctx context.Context, b budget, c persistence.Claim, 
 		failed.after = askAgain + jitter(2*askAgain)
 	}
 	// The next invocation of an execution takes over what this one may have left.
-	if g.config.OnStoreFault == FailClosed && c.Execution == "" && !unwritten && !errors.Is(err, persistence.ErrInvalid) && !errors.Is(err, persistence.ErrUnreadable) {
+	if !g.config.FailOpen && c.Execution == "" && !unwritten && !errors.Is(err, persistence.ErrInvalid) && !errors.Is(err, persistence.ErrUnreadable) {
 		giving, cancel := b.asking(context.WithoutCancel(ctx))
 		defer cancel()
 		giving, cancel = context.WithTimeout(giving, giveUpTimeout)
@@ -137,7 +137,7 @@ func (g *Guard) notAcquired(ctx context.Context, b budget, c persistence.Claim, 
 // failsOpen tells whether the function may run although its record could not be
 // acquired: by choice, with time left, and not where the store did answer.
 func (g *Guard) failsOpen(ctx context.Context, err error) bool {
-	return g.config.OnStoreFault == FailOpen &&
+	return g.config.FailOpen &&
 		!errors.Is(err, persistence.ErrUnreadable) &&
 		!errors.Is(err, persistence.ErrInvalid) &&
 		ctx.Err() == nil

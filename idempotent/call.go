@@ -38,7 +38,7 @@ type calling struct {
 
 // CallFrom returns the guarded call that ctx belongs to, also where it runs without a
 // record ([Call.Unrecorded]). There is none outside of a guarded call, and none where
-// the request has no key ([RunUnprotected]).
+// the request has no key ([Config].RunWithoutKey).
 func CallFrom(ctx context.Context) (Call, bool) {
 	c, ok := journal.FrameFrom(ctx).(*calling)
 	if !ok || c.Key == "" {

@@ -80,24 +80,6 @@ func (c Config) check(store persistence.Store) error {
 	if c.StoreTimeout < 0 {
 		fault("StoreTimeout", "is %v, and must not be negative", c.StoreTimeout)
 	}
-	if c.Renewal != RenewLeases && c.Renewal != LeaseWholeRuns {
-		fault("Renewal", "is %d, which is no Renewal", c.Renewal)
-	}
-	if c.Tenants != SeparateRecords && c.Tenants != ShareRecords {
-		fault("Tenants", "is %d, which is no Tenants", c.Tenants)
-	}
-	if c.OnMissingKey != RefuseMissing && c.OnMissingKey != RunUnprotected {
-		fault("OnMissingKey", "is %d, which is no MissingKey", c.OnMissingKey)
-	}
-	if c.Results != StoreResults && c.Results != OnlyLock {
-		fault("Results", "is %d, which is no Results", c.Results)
-	}
-	if c.OnStoreFault != FailClosed && c.OnStoreFault != FailOpen {
-		fault("OnStoreFault", "is %d, which is no StoreFault", c.OnStoreFault)
-	}
-	if c.OnEndedLease != RunAgain && c.OnEndedLease != RefuseUnknown {
-		fault("OnEndedLease", "is %d, which is no EndedLease", c.OnEndedLease)
-	}
 	if _, reads := storekit.Able[persistence.Reader](store); c.ReadFirst && !reads {
 		fault("ReadFirst", "needs a store that is a persistence.Reader, and %T is none", store)
 	}
@@ -110,8 +92,8 @@ func (c Config) check(store persistence.Store) error {
 	if _, reads := storekit.Able[persistence.Reader](store); c.OnlyEnlists && !reads {
 		fault("OnlyEnlists", "needs a store that is a persistence.Reader, and %T is none", store)
 	}
-	if c.OnReplay != nil && c.Results == OnlyLock {
-		fault("OnReplay", "is never called where Results is OnlyLock: there is no result to answer with")
+	if c.OnReplay != nil && c.OnlyLock {
+		fault("OnReplay", "is never called beside OnlyLock: there is no result to answer with")
 	}
 	if c.OnlyEnlists && c.Steps != nil {
 		fault("OnlyEnlists", "excludes Steps: there is no record to keep them in")

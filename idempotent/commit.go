@@ -12,7 +12,7 @@ func (g *Guard) outcome(status persistence.Status, e effect, now time.Time) pers
 	return persistence.Outcome{
 		Status:        status,
 		Result:        e.result,
-		ResultOmitted: e.omit != nil || status == persistence.StatusCompleted && g.config.Results == OnlyLock,
+		ResultOmitted: e.omit != nil || status == persistence.StatusCompleted && g.config.OnlyLock,
 		ExpiresAt:     g.expiry(now),
 	}
 }

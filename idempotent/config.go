@@ -39,12 +39,16 @@ type Config struct {
 	// is another one where the type leaves members out or spells numbers its way.
 	Dialect foreign.Dialect
 
-	// OnMissingKey says what a payload without a key means. Defaults to
-	// RefuseMissing.
-	OnMissingKey MissingKey
+	// RunWithoutKey runs the function for a payload that has no key, without a record, every
+	// time, and reports it. Not for a payload that can't be understood, which is always
+	// refused. Defaults to false: the answer is *KeyError, and the function does not run.
+	RunWithoutKey bool
 
-	// Results says what is stored of the function's results. Defaults to StoreResults.
-	Results Results
+	// OnlyLock stores that the function has succeeded, and not with what: a duplicate
+	// gets *ResultNotStoredError. For results that are too large, too secret or of no use
+	// to a duplicate. Steps and permanent failures are recorded all the same. Defaults to
+	// false: a result is stored, and duplicates get it.
+	OnlyLock bool
 
 	// Steps are the steps that the function may run: saga.Steps of the package saga. Needs
 	// a store that is a [persistence.Checkpointer]. Defaults to none.
@@ -80,13 +84,15 @@ type Config struct {
 	// context ends with the lease that the store has confirmed last, less ClockSkew, so
 	// also where the table can't be reached for that long; a longer Lease is the way out.
 	// Runs shorter than half a lease cost nothing more. Defaults to a minute, or to TTL
-	// where that is shorter; see Renewal for leases that are not renewed, as those of calls
-	// with OnlyEnlists, which hold no record.
+	// where that is shorter; see LeaseWholeRuns for leases that are not renewed, as
+	// those of calls with OnlyEnlists, which hold no record.
 	Lease time.Duration
 
-	// Renewal says whether leases are renewed. Defaults to RenewLeases where the store is
-	// a [persistence.Renewer], and to LeaseWholeRuns where it is not.
-	Renewal Renewal
+	// LeaseWholeRuns gives a run one lease that is not renewed: until its context's
+	// deadline, or for Lease where there is none, which then defaults to 15 minutes, Lambda's
+	// longest timeout. A run that has died locks its key for all of that time. Defaults to
+	// false; a store that is no [persistence.Renewer] has such leases anyway.
+	LeaseWholeRuns bool
 
 	// MinLease keeps others out for at least so long after a run has started that has not
 	// ended, also where the context's deadline comes sooner. Defaults to none: after
@@ -104,10 +110,13 @@ type Config struct {
 	// added to the lease. Defaults to a second.
 	ClockSkew time.Duration
 
-	// OnEndedLease says what it means that an earlier run did not finish within
-	// its lease. Defaults to RunAgain. With RefuseUnknown a record that nobody settles
-	// locks its key until it expires, also one whose run never started.
-	OnEndedLease EndedLease
+	// RefuseUnknown answers with *OutcomeUnknownError where an earlier run has not finished
+	// within its lease: it died, or is still going on somewhere without the right to. Whether
+	// its effect has happened is not known, and somebody has to find out: a record that nobody
+	// settles locks its key until it expires, also one whose run never started. Defaults to
+	// false: the next caller takes the record over and runs once more, which is right where
+	// that is harmless, or guarded downstream.
+	RefuseUnknown bool
 
 	// Wait is how long a duplicate waits for the run it duplicates before it
 	// gives up with *InProgressError; never more than half of the time until the
@@ -119,9 +128,11 @@ type Config struct {
 	// The store must be a [persistence.Reader].
 	ReadFirst bool
 
-	// OnStoreFault says what to do where the store can't be reached. Defaults to
-	// FailClosed.
-	OnStoreFault StoreFault
+	// FailOpen prefers an answer to protection where the store can't be reached: where the
+	// record can't be acquired the function runs without one, and where the result can't be
+	// stored it is returned as if it had been. A retry may then run again. Defaults to false:
+	// the answer is *StoreError, and a function that has not run yet does not run.
+	FailOpen bool
 
 	// Reserve is how much of the time until the context's deadline is kept for recording
 	// the outcome and answering: the function's context ends that much earlier, and no
@@ -138,9 +149,12 @@ type Config struct {
 	// sooner to acquire a record where it is asked too much. Defaults to 5 seconds.
 	StoreTimeout time.Duration
 
-	// Tenants says whose records they are where Lambda isolates tenants (its tenant
-	// isolation mode). Defaults to SeparateRecords.
-	Tenants Tenants
+	// TenantsShareRecords leaves the tenant out of keys where Lambda isolates tenants (its
+	// tenant isolation mode): the same key is then the same request, whoever sends it.
+	// Defaults to false: the tenant that Lambda has in its context
+	// (lambdacontext.LambdaContext.TenantID) is a part of every key, so that no tenant gets
+	// another one's answer: see [idempotency.TenantKey].
+	TenantsShareRecords bool
 
 	// Observe, if set, is called for every [Event], on the goroutine of the call, or
 	// of the step; EventRenewed, and EventStoreFailed of a renewal, come on one of their

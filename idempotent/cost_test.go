@@ -95,7 +95,7 @@ var costPaths = map[string]costPath{
 
 	"take-over":                        {before: deadRun},
 	"take-over with `ReadFirst`":       {before: deadRun, config: idempotent.Config{ReadFirst: true}},
-	"ended lease with `RefuseUnknown`": {before: deadRun, config: idempotent.Config{OnEndedLease: idempotent.RefuseUnknown}},
+	"ended lease with `RefuseUnknown`": {before: deadRun, config: idempotent.Config{RefuseUnknown: true}},
 	"first run, the reply to its PutItem lost": {before: func(l *costLab) {
 		l.db.Inject(dynamotest.Fault{Operation: "PutItem", Do: dynamotest.LoseReply()})
 	}},
@@ -109,9 +109,9 @@ var costPaths = map[string]costPath{
 	},
 
 	"acquiring refused by the store":                  {before: refusePut},
-	"acquiring refused by the store, with `FailOpen`": {before: refusePut, config: idempotent.Config{OnStoreFault: idempotent.FailOpen}},
-	"key missing":                   {event: withoutKey},
-	"key missing, `RunUnprotected`": {event: withoutKey, config: idempotent.Config{OnMissingKey: idempotent.RunUnprotected}},
+	"acquiring refused by the store, with `FailOpen`": {before: refusePut, config: idempotent.Config{FailOpen: true}},
+	"key missing":                  {event: withoutKey},
+	"key missing, `RunWithoutKey`": {event: withoutKey, config: idempotent.Config{RunWithoutKey: true}},
 	"no time left to run": {call: func(l *costLab) {
 		over, cancel := context.WithDeadline(context.Background(), time.Now())
 		defer cancel()

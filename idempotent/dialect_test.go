@@ -89,8 +89,8 @@ func TestADialectTakesThePlaceOfTheExpressions(t *testing.T) {
 }
 
 func TestADialectWithoutAKeyIsAPayloadWithoutAKey(t *testing.T) {
-	for policy, runs := range map[idempotent.MissingKey]bool{idempotent.RefuseMissing: false, idempotent.RunUnprotected: true} {
-		guard := newForeignGuard(t, persistence.NewMemory(), idempotent.Config{Operation: "payment", Dialect: foreign{}, OnMissingKey: policy})
+	for policy, runs := range map[bool]bool{false: false, true: true} {
+		guard := newForeignGuard(t, persistence.NewMemory(), idempotent.Config{Operation: "payment", Dialect: foreign{}, RunWithoutKey: policy})
 		handler := guard.Handler(func(context.Context, string) error { return nil })
 		if _, err := handler.Invoke(t.Context(), []byte(`"none"`)); runs != (err == nil) {
 			t.Errorf("without a key and with the policy %v: %v", policy, err)

@@ -104,7 +104,7 @@
 // # Tenants
 //
 // Where Lambda isolates tenants, the tenant is in the invocation's context and not in its
-// event. It is a part of every key by itself: see [Tenants].
+// event. It is a part of every key by itself: see Config.TenantsShareRecords.
 //
 // # Switching it off
 //

@@ -154,7 +154,7 @@ func TestAnExecutionGoesOnAtOnceWhereItsInvocationDied(t *testing.T) {
 	t.Run("a panic", func(t *testing.T) {
 		inVirtualTime(t, func(t *testing.T, store persistence.Store) {
 			d := newDurable(t, store)
-			d.config.OnEndedLease = idempotent.RefuseUnknown
+			d.config.RefuseUnknown = true
 			d.says = func(context.Context) (json.RawMessage, error) { panic("out of memory") }
 			func() {
 				defer func() { _ = recover() }()

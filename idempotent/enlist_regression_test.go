@@ -81,7 +81,7 @@ func TestAZombieOfTheShortFormCommitsNothing(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				s := newShop(t, 10)
-				config := idempotent.Config{OnlyEnlists: short, TTL: time.Hour, Renewal: idempotent.LeaseWholeRuns, Lease: time.Minute}
+				config := idempotent.Config{OnlyEnlists: short, TTL: time.Hour, LeaseWholeRuns: true, Lease: time.Minute}
 				g := newKeylessGuard(t, s.store, config)
 				other := newKeylessGuard(t, newStoreOn(t, s.db), config)
 				_, err := idempotent.Do(t.Context(), g, "k", func(ctx context.Context) (string, error) {

@@ -18,8 +18,8 @@ func TestAnUnprotectedRunSaysWhy(t *testing.T) {
 		want   idempotent.Code
 	}{
 		"switched off":    {"1", persistence.NewMemory(), idempotent.Config{}, idempotent.CodeSwitchedOff},
-		"without a key":   {"", persistence.NewMemory(), idempotent.Config{OnMissingKey: idempotent.RunUnprotected}, idempotent.CodeKeyMissing},
-		"without a store": {"", cutOff{}, idempotent.Config{OnStoreFault: idempotent.FailOpen}, idempotent.CodeStoreFailed},
+		"without a key":   {"", persistence.NewMemory(), idempotent.Config{RunWithoutKey: true}, idempotent.CodeKeyMissing},
+		"without a store": {"", cutOff{}, idempotent.Config{FailOpen: true}, idempotent.CodeStoreFailed},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Setenv("IDEMPOTENCY_DISABLED", test.off)

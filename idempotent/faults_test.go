@@ -169,13 +169,13 @@ func TestAnAcquireThatOutlivesItsCallerIsGivenUp(t *testing.T) {
 // says that the function has run. The record bounds what can happen next: locked
 // for the lease, then run again.
 func TestAResultThatCannotBeRecordedReachesItsCaller(t *testing.T) {
-	for _, policy := range []idempotent.StoreFault{idempotent.FailClosed, idempotent.FailOpen} {
+	for _, policy := range []bool{false, true} {
 		t.Run(fmt.Sprint(policy), func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				db, store := newDynamo(t)
 				db.Inject(dynamotest.Fault{Operation: "UpdateItem", Times: dynamotest.Always, Do: dynamotest.LoseRequest()})
 				var seen eventLog
-				guard := newKeylessGuard(t, store, idempotent.Config{OnStoreFault: policy, Observe: seen.observe})
+				guard := newKeylessGuard(t, store, idempotent.Config{FailOpen: policy, Observe: seen.observe})
 				runs := 0
 				call := func() (string, error) {
 					return idempotent.Do(within(t, 10*time.Second), guard, "k", func(context.Context) (string, error) {
@@ -189,7 +189,7 @@ func TestAResultThatCannotBeRecordedReachesItsCaller(t *testing.T) {
 				}
 				var failed *idempotent.StoreError
 				executed := errors.As(err, &failed) && failed.Executed && string(failed.Result) == `"run 1"`
-				if closed := policy == idempotent.FailClosed; executed != closed || !closed && err != nil {
+				if closed := !policy; executed != closed || !closed && err != nil {
 					t.Errorf("got %v", err)
 				}
 				if kinds := seen.kinds(); len(kinds) != 1 || kinds[0] != idempotent.EventNotStored {
@@ -334,7 +334,7 @@ func (f *freezing) Acquire(ctx context.Context, c persistence.Claim) (persistenc
 // configured to fail open: what it stands for is not known.
 func TestAnUnreadableRecordIsNeverRunOver(t *testing.T) {
 	store := &broken{persistence.NewMemory()}
-	guard := newKeylessGuard(t, store, idempotent.Config{OnStoreFault: idempotent.FailOpen})
+	guard := newKeylessGuard(t, store, idempotent.Config{FailOpen: true})
 	_, err := idempotent.Do(t.Context(), guard, "k", func(context.Context) (string, error) {
 		t.Error("ran")
 		return "", nil

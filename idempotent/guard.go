@@ -43,7 +43,7 @@ func New(store persistence.Store, config Config) (*Guard, error) {
 		return nil, &ConfigError{Field: "New.store", Problem: fmt.Sprintf("is a nil %T", store)}
 	}
 	renewer, renews := storekit.Able[persistence.Renewer](store)
-	renews = renews && config.Renewal == RenewLeases && !config.OnlyEnlists
+	renews = renews && !config.LeaseWholeRuns && !config.OnlyEnlists
 	config = config.withDefaults(renews)
 	if err := config.check(store); err != nil {
 		return nil, err

@@ -34,12 +34,8 @@ func TestNewRefusesEveryFaultAtOnce(t *testing.T) {
 			idempotent.Config{TTL: -1, Lease: -1, MinLease: -1, ClockSkew: -1, Wait: -1, StoreTimeout: -1},
 			[]string{"Operation", "TTL", "Lease", "MinLease", "ClockSkew", "Wait", "StoreTimeout"},
 		},
-		"no such policies": {
-			idempotent.Config{Operation: "g", OnMissingKey: 7, OnStoreFault: 7, OnEndedLease: 7},
-			[]string{"OnMissingKey", "OnStoreFault", "OnEndedLease"},
-		},
 		// Options that do nothing together, or that exclude each other.
-		"a replay of nothing":       {idempotent.Config{Operation: "h", Results: idempotent.OnlyLock, OnReplay: answerOtherwise}, []string{"OnReplay"}},
+		"a replay of nothing":       {idempotent.Config{Operation: "h", OnlyLock: true, OnReplay: answerOtherwise}, []string{"OnReplay"}},
 		"two ways to recognise":     {idempotent.Config{Operation: "i", Dialect: foreign{}, Key: idempotency.WholePayload()}, []string{"Dialect"}},
 		"two ways to compare":       {idempotent.Config{Operation: "j", Dialect: foreign{}, Fingerprint: idempotency.WholePayload()}, []string{"Dialect"}},
 		"a dialect that is none":    {idempotent.Config{Operation: "k", Dialect: (*foreign)(nil)}, []string{"Dialect"}},

@@ -93,7 +93,7 @@ func (g *Guard) RecordKey(ctx context.Context, payload []byte) (string, error) {
 }
 
 // RecordKey returns the key of the request's record. Where Lambda isolates tenants, the
-// tenant is that of the context: see [Tenants]. The error is that of a call: *KeyError, or
+// tenant is that of the context: see [Config].TenantsShareRecords. The error is that of a call: *KeyError, or
 // *ConfigError.
 func (id Identity) RecordKey(ctx context.Context) (string, error) {
 	if id.guard == nil {
@@ -164,7 +164,7 @@ func (g *Guard) identify(ctx context.Context, find func() (request, error)) (req
 		return request{}, err
 	}
 	caller, ok := lambdacontext.FromContext(ctx)
-	if !ok || caller.TenantID == "" || g.config.Tenants == ShareRecords {
+	if !ok || caller.TenantID == "" || g.config.TenantsShareRecords {
 		return id, nil
 	}
 	if id.key, err = idempotency.TenantKey(caller.TenantID, id.key); err != nil {

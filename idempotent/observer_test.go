@@ -84,7 +84,7 @@ func TestEventsTellUntilWhenAnOutcomeIsKept(t *testing.T) {
 		}{
 			"a result":              {fn: func(context.Context) (int, error) { return 1, nil }, want: []time.Time{until, until}},
 			"a failure for good":    {fn: func(context.Context) (int, error) { return 0, idempotent.Permanent(errors.New("declined")) }, want: []time.Time{until, until}},
-			"a result not kept":     {config: idempotent.Config{Results: idempotent.OnlyLock}, fn: func(context.Context) (int, error) { return 1, nil }, want: []time.Time{until, until}},
+			"a result not kept":     {config: idempotent.Config{OnlyLock: true}, fn: func(context.Context) (int, error) { return 1, nil }, want: []time.Time{until, until}},
 			"a failure for the day": {fn: func(context.Context) (int, error) { return 0, errors.New("down") }, want: []time.Time{{}, {}}},
 		} {
 			run.config.Operation, run.config.TTL = "payment", time.Hour

@@ -54,7 +54,7 @@ func (g *Guard) callOnce(ctx context.Context, b budget, id identity, run body) (
 		return o.fail(ctx, uncommitted(id.key, err, DoneNothing))
 	}
 	o.report(ctx, EventNotStored, err)
-	if g.config.OnStoreFault == FailOpen && len(writes) == 0 {
+	if g.config.FailOpen && len(writes) == 0 {
 		return nil, true, nil
 	}
 	failed := notCompleted(id.key, o.effect.result, err)

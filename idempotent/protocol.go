@@ -48,7 +48,7 @@ func (g *Guard) call(ctx context.Context, identify func() (request, error), run 
 	}
 	if err != nil {
 		refused := &KeyError{Operation: g.config.Operation, Err: err}
-		if errors.Is(err, errNoKey) && g.config.OnMissingKey == RunUnprotected {
+		if errors.Is(err, errNoKey) && g.config.RunWithoutKey {
 			return nil, g.unprotected(ctx, b, "", refused, run)
 		}
 		g.report(ctx, Event{Kind: EventKeyRefused, Err: refused})
@@ -64,7 +64,7 @@ func (g *Guard) call(ctx context.Context, identify func() (request, error), run 
 		Key:           id.key,
 		Owner:         rand.Text(),
 		Fingerprint:   id.fingerprint,
-		RefuseUnknown: g.config.OnEndedLease == RefuseUnknown,
+		RefuseUnknown: g.config.RefuseUnknown,
 		Run:           runOf(ctx),
 		Event:         id.event,
 	}

@@ -154,10 +154,10 @@ var errDown = &persistence.Fault{Op: "test", Retryable: true, Err: errors.New("d
 
 // A look that fails decides nothing, whatever the policy: the claim does.
 func TestAFailedReadLeavesTheDecisionToTheClaim(t *testing.T) {
-	for _, policy := range []idempotent.StoreFault{idempotent.FailClosed, idempotent.FailOpen} {
+	for _, policy := range []bool{false, true} {
 		store := &hooked{Memory: persistence.NewMemory()}
 		store.readsFail.Store(true)
-		guard := newKeylessGuard(t, store, idempotent.Config{ReadFirst: true, OnStoreFault: policy})
+		guard := newKeylessGuard(t, store, idempotent.Config{ReadFirst: true, FailOpen: policy})
 		runs := 0
 		for range 2 {
 			got, err := idempotent.Do(t.Context(), guard, "k", func(context.Context) (int, error) { runs++; return runs, nil })
@@ -173,7 +173,7 @@ func TestAFailedReadLeavesTheDecisionToTheClaim(t *testing.T) {
 func TestAWaitingDuplicateNeverFailsOpen(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := &hooked{Memory: persistence.NewMemory()}
-		guard := newKeylessGuard(t, store, idempotent.Config{Wait: 10 * time.Second, OnStoreFault: idempotent.FailOpen})
+		guard := newKeylessGuard(t, store, idempotent.Config{Wait: 10 * time.Second, FailOpen: true})
 		die(t, guard, "k", time.Minute)
 		time.AfterFunc(time.Second, func() { store.readsFail.Store(true); store.claimsFail.Store(true) })
 		_, err := idempotent.Do(within(t, time.Minute), guard, "k", func(context.Context) (string, error) {
@@ -241,18 +241,18 @@ func (f *fragile) Unwrap() error { return f.cause }
 // A store that hangs takes no more than half of the time there is: the rest is for
 // running, where the guard fails open, or for saying what is wrong.
 func TestAHungStoreLeavesTimeToAct(t *testing.T) {
-	for _, policy := range []idempotent.StoreFault{idempotent.FailClosed, idempotent.FailOpen} {
+	for _, policy := range []bool{false, true} {
 		t.Run(fmt.Sprint(policy), func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				db, store := newDynamo(t)
 				db.Inject(dynamotest.Fault{Times: dynamotest.Always, Do: dynamotest.DelayBefore(time.Hour)})
-				guard := newKeylessGuard(t, store, idempotent.Config{OnStoreFault: policy})
+				guard := newKeylessGuard(t, store, idempotent.Config{FailOpen: policy})
 				started := time.Now()
 				got, err := idempotent.Do(within(t, 3*time.Second), guard, "k", func(context.Context) (string, error) { return "ran", nil })
 				if took := time.Since(started); took >= 3*time.Second {
 					t.Errorf("took %v of 3 s", took)
 				}
-				if open := policy == idempotent.FailOpen; open != (err == nil && got == "ran") || !open && !errors.Is(err, idempotent.ErrStore) {
+				if open := policy; open != (err == nil && got == "ran") || !open && !errors.Is(err, idempotent.ErrStore) {
 					t.Errorf("got %q, %v", got, err)
 				}
 			})
@@ -289,7 +289,7 @@ func TestResultsWithPointerMarshalersAreReplayed(t *testing.T) {
 // A function that runs unprotected is not taken for part of the call around it.
 func TestAnUnprotectedCallHidesTheCallAroundIt(t *testing.T) {
 	outer := newKeylessGuard(t, persistence.NewMemory(), idempotent.Config{Operation: "outer"})
-	inner := newKeylessGuard(t, persistence.NewMemory(), idempotent.Config{Operation: "inner", OnMissingKey: idempotent.RunUnprotected})
+	inner := newKeylessGuard(t, persistence.NewMemory(), idempotent.Config{Operation: "inner", RunWithoutKey: true})
 	_, err := idempotent.Do(t.Context(), outer, "k", func(ctx context.Context) (string, error) {
 		return idempotent.Do(ctx, inner, "", func(ctx context.Context) (string, error) {
 			if call, guarded := idempotent.CallFrom(ctx); guarded {
@@ -437,14 +437,14 @@ func TestBytesThatAreNotTextGiveNoKey(t *testing.T) {
 
 // A look that hangs leaves time for the claim.
 func TestAHungLookLeavesTimeForTheClaim(t *testing.T) {
-	for _, policy := range []idempotent.StoreFault{idempotent.FailClosed, idempotent.FailOpen} {
+	for _, policy := range []bool{false, true} {
 		for _, timeout := range []time.Duration{3 * time.Second, 6 * time.Second, 30 * time.Second} {
 			t.Run(fmt.Sprint(policy, timeout), func(t *testing.T) {
 				synctest.Test(t, func(t *testing.T) {
 					db, store := newDynamo(t)
 					db.Inject(dynamotest.Fault{Operation: "GetItem", Times: dynamotest.Always, Do: dynamotest.DelayBefore(time.Hour)})
 					var seen eventLog
-					guard := newKeylessGuard(t, store, idempotent.Config{ReadFirst: true, OnStoreFault: policy, Observe: seen.observe})
+					guard := newKeylessGuard(t, store, idempotent.Config{ReadFirst: true, FailOpen: policy, Observe: seen.observe})
 					for range 2 {
 						got, err := idempotent.Do(within(t, timeout), guard, "k", func(context.Context) (string, error) { return "ran", nil })
 						if err != nil || got != "ran" {

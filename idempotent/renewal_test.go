@@ -203,7 +203,7 @@ func TestACheckpointRenewsTheLease(t *testing.T) {
 func TestLeasesOfWholeRunsAreNotRenewed(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		db, store := newDynamo(t)
-		guard := newKeylessGuard(t, store, idempotent.Config{Renewal: idempotent.LeaseWholeRuns})
+		guard := newKeylessGuard(t, store, idempotent.Config{LeaseWholeRuns: true})
 		_, err := idempotent.Do(within(t, 15*time.Minute), guard, "k", func(context.Context) (string, error) {
 			time.Sleep(10 * time.Minute)
 			return "", nil

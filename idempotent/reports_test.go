@@ -298,7 +298,7 @@ func TestReport18AMissingKeyIsNoKey(t *testing.T) {
 				count := func(context.Context, json.RawMessage) (int, error) { runs++; return runs, nil }
 				lax := newTestGuard(t, store, idempotent.Config{
 					Operation: "lax", Key: idempotency.MustJMESPath(expression),
-					OnMissingKey: idempotent.RunUnprotected, Observe: seen.observe,
+					RunWithoutKey: true, Observe: seen.observe,
 				}).Handler(count)
 				for want := 1; want <= 2; want++ {
 					if _, err := lax.Invoke(t.Context(), []byte(payload)); err != nil || runs != want {
@@ -335,9 +335,9 @@ func TestReport18AnUnusablePayloadIsNotAMissingKey(t *testing.T) {
 	for name, payload := range tests {
 		t.Run(name, func(t *testing.T) {
 			guard := newTestGuard(t, persistence.NewMemory(), idempotent.Config{
-				Key:          idempotency.MustJMESPath("powertools_json(body).id"),
-				Fingerprint:  idempotency.MustJMESPath("amount"),
-				OnMissingKey: idempotent.RunUnprotected,
+				Key:           idempotency.MustJMESPath("powertools_json(body).id"),
+				Fingerprint:   idempotency.MustJMESPath("amount"),
+				RunWithoutKey: true,
 			})
 			handler := guard.Handler(func(context.Context, json.RawMessage) error {
 				t.Error("ran")
@@ -705,7 +705,7 @@ func TestReport42OddDeadlines(t *testing.T) {
 					defer cancel()
 				}
 				memory := persistence.NewMemory()
-				guard := newKeylessGuard(t, memory, idempotent.Config{Renewal: idempotent.LeaseWholeRuns})
+				guard := newKeylessGuard(t, memory, idempotent.Config{LeaseWholeRuns: true})
 				ran := false
 				_, err := idempotent.Do(ctx, guard, "k", func(ctx context.Context) (string, error) {
 					ran = true
@@ -751,7 +751,7 @@ func TestReport44WithTheStoreDownNothingRunsUnlessConfigured(t *testing.T) {
 				db.ResetLog()
 				var seen eventLog
 				open := newKeylessGuard(t, store, idempotent.Config{
-					Operation: "open", OnStoreFault: idempotent.FailOpen, Observe: seen.observe,
+					Operation: "open", FailOpen: true, Observe: seen.observe,
 				})
 				for want := 1; want <= 2; want++ {
 					if _, err := idempotent.Do(within(t, time.Minute), open, "k", count); err != nil || runs != want {

@@ -14,9 +14,9 @@ import (
 	"github.com/ikkai-go/idempotency/persistence/storekit"
 )
 
-func resultsGuard(t *testing.T, store persistence.Store, results idempotent.Results) *idempotent.Guard {
+func resultsGuard(t *testing.T, store persistence.Store, onlyLock bool) *idempotent.Guard {
 	t.Helper()
-	guard, err := idempotent.New(store, idempotent.Config{Operation: "report", Key: idempotency.WholePayload(), Results: results})
+	guard, err := idempotent.New(store, idempotent.Config{Operation: "report", Key: idempotency.WholePayload(), OnlyLock: onlyLock})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -26,7 +26,7 @@ func resultsGuard(t *testing.T, store persistence.Store, results idempotent.Resu
 func TestOnlyLockStoresNoResultAndRunsOnce(t *testing.T) {
 	store := persistence.NewMemory()
 	runs := 0
-	call := idempotent.Func(resultsGuard(t, store, idempotent.OnlyLock), func(context.Context, string) (string, error) {
+	call := idempotent.Func(resultsGuard(t, store, true), func(context.Context, string) (string, error) {
 		runs++
 		return "secret", nil
 	})
@@ -42,7 +42,7 @@ func TestOnlyLockStoresNoResultAndRunsOnce(t *testing.T) {
 }
 
 func TestOnlyLockRecordsPermanentFailures(t *testing.T) {
-	call := idempotent.Func(resultsGuard(t, persistence.NewMemory(), idempotent.OnlyLock), func(context.Context, string) (string, error) {
+	call := idempotent.Func(resultsGuard(t, persistence.NewMemory(), true), func(context.Context, string) (string, error) {
 		return "", idempotent.Permanent(errors.New("stolen card"))
 	})
 	for range 2 {
@@ -57,7 +57,7 @@ func TestAnEnvelopeIsNeverReplayed(t *testing.T) {
 	store := persistence.NewMemory()
 	envelope := storekit.Envelope("sealed/1", []byte("ciphertext"))
 	runs := 0
-	handler := resultsGuard(t, store, idempotent.StoreResults).Handler(raw(func() []byte {
+	handler := resultsGuard(t, store, false).Handler(raw(func() []byte {
 		runs++
 		return envelope
 	}))
@@ -78,7 +78,7 @@ func TestAResponseThatLambdaRefusesIsNotStored(t *testing.T) {
 		{6_291_557, idempotent.ErrTooLarge, idempotent.ErrResultNotStored},
 	} {
 		runs := 0
-		handler := resultsGuard(t, persistence.NewMemory(), idempotent.StoreResults).Handler(func(context.Context) (string, error) {
+		handler := resultsGuard(t, persistence.NewMemory(), false).Handler(func(context.Context) (string, error) {
 			runs++
 			return strings.Repeat("a", tt.size-len(`""`)), nil
 		})

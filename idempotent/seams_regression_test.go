@@ -188,7 +188,7 @@ func TestAnUnprotectedRunLeavesAnEarlierAttemptsSteps(t *testing.T) {
 	store := &odd{Front: storekit.NewFront(persistence.NewMemory())}
 	undone, soldOut := 0, false
 	reserve := saga.NewStep(saga.Spec[int]{Name: "reserve", Compensate: func(context.Context, saga.Call, int) error { undone++; return nil }})
-	guard := newKeylessGuard(t, store, idempotent.Config{Steps: saga.Steps(reserve), OnStoreFault: idempotent.FailOpen})
+	guard := newKeylessGuard(t, store, idempotent.Config{Steps: saga.Steps(reserve), FailOpen: true})
 	run := func() error {
 		_, err := idempotent.Do(within(t, time.Minute), guard, "k", func(ctx context.Context) (int, error) {
 			if _, err := reserve.Run(ctx, one); err != nil {
@@ -224,7 +224,7 @@ func TestAnUnprotectedRunIsSettledWhateverItsResult(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			store := &odd{Front: storekit.NewFront(persistence.NewMemory())}
-			guard := newKeylessGuard(t, store, idempotent.Config{OnStoreFault: idempotent.FailOpen})
+			guard := newKeylessGuard(t, store, idempotent.Config{FailOpen: true})
 			store.acquire = store.appliedUnheard
 			store.complete = func(ctx context.Context, l persistence.Lease, o persistence.Outcome) error {
 				if test.tooLarge && !o.ResultOmitted {
@@ -354,7 +354,7 @@ func TestNothingGoesOnUndoingWithoutARecord(t *testing.T) {
 		return persistence.Record{}, errDown
 	}
 	charge := saga.NewStep(saga.Spec[int]{Name: "charge", Compensate: func(context.Context, saga.Call, int) error { return errBroken }})
-	guard := newKeylessGuard(t, store, idempotent.Config{Steps: saga.Steps(charge), OnStoreFault: idempotent.FailOpen})
+	guard := newKeylessGuard(t, store, idempotent.Config{Steps: saga.Steps(charge), FailOpen: true})
 	_, err := idempotent.Do(t.Context(), guard, "k", func(ctx context.Context) (int, error) {
 		if _, err := charge.Run(ctx, one); err != nil {
 			return 0, err
@@ -374,7 +374,7 @@ func TestARunWithoutARecordIsNotStartedTooLate(t *testing.T) {
 			time.Sleep(40 * time.Second) // virtual: the environment is frozen
 			return persistence.Record{}, errDown
 		}
-		guard := newKeylessGuard(t, store, idempotent.Config{OnStoreFault: idempotent.FailOpen})
+		guard := newKeylessGuard(t, store, idempotent.Config{FailOpen: true})
 		ctx := within(t, time.Minute)
 		_, err := idempotent.Do(ctx, guard.Batch(ctx, 20*time.Second), "k", func(context.Context) (int, error) { t.Error("started"); return 0, nil })
 		if !errors.Is(err, idempotent.ErrNotStarted) {

@@ -247,7 +247,7 @@ func TestUndoingWithoutARecordIsBounded(t *testing.T) {
 		g := newKeylessGuard(t, &struct {
 			unreachable
 			persistence.Checkpointer
-		}{Checkpointer: persistence.NewMemory()}, idempotent.Config{Steps: saga.Steps(a), OnStoreFault: idempotent.FailOpen})
+		}{Checkpointer: persistence.NewMemory()}, idempotent.Config{Steps: saga.Steps(a), FailOpen: true})
 		var ctx func() context.Context
 		for name, ctx = range map[string]func() context.Context{"without a deadline": t.Context, "with one": func() context.Context { return within(t, 10*time.Second) }} {
 			_, err := idempotent.Do(ctx(), g, "k", func(ctx context.Context) (string, error) {

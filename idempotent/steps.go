@@ -34,7 +34,7 @@ func (t *tenure) open() error {
 		Tokens:    r.Key,
 		Record:    r,
 		Recorded:  true,
-		FailsOpen: g.config.OnStoreFault == FailOpen,
+		FailsOpen: g.config.FailOpen,
 	})
 	t.journal = j
 	if err == nil {
@@ -54,7 +54,7 @@ func (g *Guard) openUnrecorded(b budget, c *calling) journal.Journal {
 	if l.limit.IsZero() {
 		l.limit = wallClock().Add(longestRun)
 	}
-	call := journal.Call{Engine: l, Key: c.Key, Tokens: c.Key, FailsOpen: g.config.OnStoreFault == FailOpen}
+	call := journal.Call{Engine: l, Key: c.Key, Tokens: c.Key, FailsOpen: g.config.FailOpen}
 	if c.Key == "" {
 		call.Tokens = rand.Text()
 	}

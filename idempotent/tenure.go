@@ -157,7 +157,7 @@ func (t *tenure) settleResult(ctx context.Context) error {
 		return t.settleFailure(ctx, uncommitted(t.record.Key, err, DoneMaybe))
 	case errors.Is(err, persistence.ErrLeaseLost):
 		return t.superseded(err)
-	case t.guard.config.OnStoreFault == FailOpen && t.execution == nil && len(t.enlisted.Close()) == 0:
+	case t.guard.config.FailOpen && t.execution == nil && len(t.enlisted.Close()) == 0:
 		return nil
 	default:
 		return t.notCompleted(err)

@@ -131,14 +131,14 @@ func TestEveryPartThatBeginsEnds(t *testing.T) {
 		"a goroutine that is ended": {fn: func(context.Context) (int, error) { runtime.Goexit(); return 1, nil }, want: []string{
 			"call > request acquire: completed", "call > run: function_failed", "call > request release: completed", "call: function_failed"}},
 		"no key":      {fn: one, payload: `{}`, want: []string{"call: key_missing"}},
-		"no key, run": {fn: one, payload: `{}`, config: idempotent.Config{OnMissingKey: idempotent.RunUnprotected}, want: []string{"call > run: completed", "call: completed"}},
+		"no key, run": {fn: one, payload: `{}`, config: idempotent.Config{RunWithoutKey: true}, want: []string{"call > run: completed", "call: completed"}},
 		"switched off": {fn: one, disabled: true, want: []string{
 			"call > run: completed", "call: completed"}},
 		"switched off, a panic": {fn: func(context.Context) (int, error) { panic("!") }, disabled: true, want: []string{
 			"call > run: function_failed", "call: function_failed"}},
 		"no store": {fn: one, deny: true, want: []string{
 			"call > request acquire: store_failed", "call: store_failed"}},
-		"no store, run": {fn: one, deny: true, config: idempotent.Config{OnStoreFault: idempotent.FailOpen}, want: []string{
+		"no store, run": {fn: one, deny: true, config: idempotent.Config{FailOpen: true}, want: []string{
 			"call > request acquire: store_failed", "call > run: completed", "call > request complete: store_failed", "call: completed"}},
 		"the short form": {fn: one, config: idempotent.Config{OnlyEnlists: true}, want: []string{
 			"call > run: completed", "call > request complete: completed", "call: completed"}},

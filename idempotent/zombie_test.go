@@ -132,7 +132,7 @@ func TestAnUnknownOutcomeIsRefusedWhereConfigured(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var seen eventLog
 		guard := newKeylessGuard(t, persistence.NewMemory(), idempotent.Config{
-			OnEndedLease: idempotent.RefuseUnknown, TTL: time.Hour, Observe: seen.observe,
+			RefuseUnknown: true, TTL: time.Hour, Observe: seen.observe,
 		})
 		die(t, guard, "k", time.Second)
 		run := func(context.Context) (string, error) { return "ran", nil }

@@ -376,7 +376,7 @@ func TestAStoreThatIsDownStopsTheBatch(t *testing.T) {
 		"for a moment":          {fault: inTurn("acquire", concurrency, true), failed: concurrency},
 		"when completing":       {fault: inTurn("complete", always, false), failed: concurrency, stopped: true},
 		"when releasing":        {fault: inTurn("release", always, false), fails: errTryAgain, failed: concurrency, stopped: true},
-		"by choice no matter":   {config: idempotent.Config{OnStoreFault: idempotent.FailOpen}, fault: inTurn("acquire", always, false)},
+		"by choice no matter":   {config: idempotent.Config{FailOpen: true}, fault: inTurn("acquire", always, false)},
 		"for the function only": {fault: inTurn("none", always, false), fails: &idempotent.StoreError{Err: refused}, failed: items},
 		"for a moment, often": {fault: func() func(string, string) error {
 			asked := 0
@@ -390,7 +390,7 @@ func TestAStoreThatIsDownStopsTheBatch(t *testing.T) {
 				return fault(op, true, refused)
 			}
 		}(), failed: items / 4},
-		"by choice no matter, when completing": {config: idempotent.Config{OnStoreFault: idempotent.FailOpen}, fault: inTurn("complete", always, false)},
+		"by choice no matter, when completing": {config: idempotent.Config{FailOpen: true}, fault: inTurn("complete", always, false)},
 		"by a record that it can't read":       {failed: 1, fault: ofOne("acquire", persistence.ErrUnreadable)},
 		"by a claim that it can't serve":       {failed: 1, fault: ofOne("acquire", persistence.ErrInvalid)},
 		"by a record that gets too large":      {failed: 1, fault: ofOne("complete", persistence.ErrTooLarge)},
@@ -796,7 +796,7 @@ func finishThroughFailures(t *testing.T, seed uint64, store persistence.Store, h
 		var err error
 		panicked := func() (value any) {
 			defer func() { value = recover() }()
-			guard := newKeylessGuard(t, process, idempotent.Config{OnEndedLease: idempotent.RunAgain})
+			guard := newKeylessGuard(t, process, idempotent.Config{})
 			report, err = batch.Each(within(t, deadline), guard, p.batch, p.staff, func(ctx context.Context, e employee) error {
 				time.Sleep(time.Duration(dice.roll(900)) * time.Millisecond) // virtual
 				switch {

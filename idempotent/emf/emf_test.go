@@ -143,7 +143,7 @@ func TestAnInvocationPrintsALine(t *testing.T) {
 		"a panic": {fn: func(context.Context, json.RawMessage) (int, error) { panic("!") }, want: map[string]float64{
 			"calls of payment function_failed": 1, "runs of payment": 1, "run_duration of payment": 1, "request_duration of payment": 2}},
 		"no key":      {fn: pay(nil), event: `{}`, want: map[string]float64{"calls of payment key_missing": 1}},
-		"no key, run": {fn: pay(nil), config: idempotent.Config{OnMissingKey: idempotent.RunUnprotected}, event: `{}`, want: map[string]float64{"calls of payment completed": 1, "unprotected of payment": 1, "runs of payment": 1, "run_duration of payment": 1}},
+		"no key, run": {fn: pay(nil), config: idempotent.Config{RunWithoutKey: true}, event: `{}`, want: map[string]float64{"calls of payment completed": 1, "unprotected of payment": 1, "runs of payment": 1, "run_duration of payment": 1}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			p, m := newMetrics(t)
@@ -419,9 +419,8 @@ func ExampleMetrics_Watch() {
 		panic(err)
 	}
 	guard, err := idempotent.New(persistence.NewMemory(), metrics.Watch(idempotent.Config{
-		Operation:    "refund",
-		Key:          idempotency.MustJMESPath("order_id"),
-		OnMissingKey: idempotent.RefuseMissing,
+		Operation: "refund",
+		Key:       idempotency.MustJMESPath("order_id"),
 	}))
 	if err != nil {
 		panic(err)

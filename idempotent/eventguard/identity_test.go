@@ -27,7 +27,7 @@ func TestAKeyInAnotherCaseIsUnusable(t *testing.T) {
 			at(t, func(t *testing.T, d door) {
 				store := persistence.NewMemory()
 				ran := 0
-				guard := newGuard(t, store, idempotent.Config{Key: d.key, OnMissingKey: idempotent.RunUnprotected})
+				guard := newGuard(t, store, idempotent.Config{Key: d.key, RunWithoutKey: true})
 				handle := d.open(t, guard, eventguard.Config{}, func(context.Context, order) error { ran++; return nil })
 				failed, err := handle(t.Context(), letters(text)...)
 				if err != nil || !slices.Equal(failed, []int{0}) || ran > 0 || len(store.Records()) > 0 {
@@ -41,13 +41,13 @@ func TestAKeyInAnotherCaseIsUnusable(t *testing.T) {
 // Where Lambda isolates tenants, the tenant is in the context and not in the event.
 func TestTenantsDoNotShareARecord(t *testing.T) {
 	for name, test := range map[string]struct {
-		tenants idempotent.Tenants
-		runs    int
-	}{"separate": {idempotent.SeparateRecords, 2}, "shared": {idempotent.ShareRecords, 1}} {
+		shared bool
+		runs   int
+	}{"separate": {false, 2}, "shared": {true, 1}} {
 		t.Run(name, func(t *testing.T) {
 			at(t, func(t *testing.T, d door) {
 				for _, key := range []bool{true, false} {
-					config := idempotent.Config{Tenants: test.tenants}
+					config := idempotent.Config{TenantsShareRecords: test.shared}
 					if key {
 						config.Key = d.key
 					}
@@ -89,7 +89,7 @@ func TestTheKeyIsKnownWhereverItCanBe(t *testing.T) {
 					wrapped.Store, store = store, &wrapped
 				}
 				var keys []string
-				guard := newGuard(t, store, idempotent.Config{Key: d.key, OnStoreFault: idempotent.FailOpen})
+				guard := newGuard(t, store, idempotent.Config{Key: d.key, FailOpen: true})
 				handle := d.open(t, guard, eventguard.Config{}, func(ctx context.Context, _ order) error {
 					call, ok := idempotent.CallFrom(ctx)
 					if !ok || call.Unrecorded == test.recorded {

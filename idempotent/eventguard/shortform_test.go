@@ -24,14 +24,12 @@ func TestShortFormOnlyLockDuplicateIsAcknowledged(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, results := range []idempotent.Results{idempotent.OnlyLock} {
-		g := newGuard(t, s, idempotent.Config{Key: byOrderID, OnlyEnlists: true, Results: results})
-		h := consumer(t, g, eventguard.Config{}, func(context.Context, order, events.SQSMessage) error { return nil })
-		for i := range 3 {
-			got, err := h(t.Context(), batch(message("m", body("o1"))))
-			if err != nil || len(got.BatchItemFailures) > 0 {
-				t.Errorf("delivery %d: %v %v", i, got, err)
-			}
+	g := newGuard(t, s, idempotent.Config{Key: byOrderID, OnlyEnlists: true, OnlyLock: true})
+	h := consumer(t, g, eventguard.Config{}, func(context.Context, order, events.SQSMessage) error { return nil })
+	for i := range 3 {
+		got, err := h(t.Context(), batch(message("m", body("o1"))))
+		if err != nil || len(got.BatchItemFailures) > 0 {
+			t.Errorf("delivery %d: %v %v", i, got, err)
 		}
 	}
 }
@@ -39,7 +37,7 @@ func TestShortFormOnlyLockDuplicateIsAcknowledged(t *testing.T) {
 func TestAPermanentFailureOfAnUnprotectedSagaIsAcknowledged(t *testing.T) {
 	a := saga.NewStep(saga.Spec[string]{Name: "a"})
 	for _, step := range []bool{false, true} {
-		g := newGuard(t, persistence.NewMemory(), idempotent.Config{Key: byOrderID, Steps: saga.Steps(a), OnMissingKey: idempotent.RunUnprotected})
+		g := newGuard(t, persistence.NewMemory(), idempotent.Config{Key: byOrderID, Steps: saga.Steps(a), RunWithoutKey: true})
 		h := consumer(t, g, eventguard.Config{OnPermanent: eventguard.AcknowledgePermanent}, func(ctx context.Context, _ order, _ events.SQSMessage) error {
 			if step {
 				if _, err := a.Run(ctx, func(context.Context, saga.Call) (string, error) { return "", nil }); err != nil {

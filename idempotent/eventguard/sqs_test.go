@@ -708,7 +708,7 @@ func TestWhatIsNotRecordedComesBack(t *testing.T) {
 func TestAPermanentFailureAfterATakeoverComesBack(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := persistence.NewMemory()
-		guard := newGuard(t, store, idempotent.Config{Key: byOrderID, Renewal: idempotent.LeaseWholeRuns, Lease: 10 * time.Second})
+		guard := newGuard(t, store, idempotent.Config{Key: byOrderID, LeaseWholeRuns: true, Lease: 10 * time.Second})
 		handle := consumer(t, guard, eventguard.Config{OnPermanent: eventguard.AcknowledgePermanent}, func(context.Context, order, events.SQSMessage) error {
 			time.Sleep(12 * time.Second) // virtual; longer than the lease
 			now := time.Now()
@@ -752,7 +752,7 @@ func TestAnUnprotectedRecordIsNotStartedTooLate(t *testing.T) {
 				ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
 				defer cancel()
 				runs := 0
-				guard := newGuard(t, persistence.NewMemory(), idempotent.Config{Key: byOrderID, OnMissingKey: idempotent.RunUnprotected})
+				guard := newGuard(t, persistence.NewMemory(), idempotent.Config{Key: byOrderID, RunWithoutKey: true})
 				handle := consumer(t, guard, eventguard.Config{}, func(context.Context, order, events.SQSMessage) error {
 					runs++
 					time.Sleep(8500 * time.Millisecond) // virtual

@@ -93,7 +93,7 @@ func TestWhatCountsAsDone(t *testing.T) {
 		"a first run":             {done: true, runs: 1},
 		"a replay":                {first: result("done"), done: true},
 		"a replay of any type":    {first: result(map[string]any{"a": []int{1}}), done: true},
-		"done, result not stored": {first: result("done"), guard: idempotent.Config{Results: idempotent.OnlyLock}, done: true},
+		"done, result not stored": {first: result("done"), guard: idempotent.Config{OnlyLock: true}, done: true},
 
 		"nothing to do":                     {fn: fails(idempotent.ErrSkip), done: true, runs: 1},
 		"nothing to do, a step is done":     {fn: func(ctx context.Context) error { return errors.Join(step(ctx), idempotent.ErrSkip) }, guard: idempotent.Config{Steps: saga.Steps(charge)}, code: idempotent.CodePartialSuccess, runs: 1},
@@ -106,7 +106,7 @@ func TestWhatCountsAsDone(t *testing.T) {
 		"another payload": {
 			first: result("done"), body: `{"order_id": "o1", "amount": 6}`, guard: idempotent.Config{}, code: idempotent.CodeMismatch,
 		},
-		"outcome unknown": {first: died, guard: idempotent.Config{OnEndedLease: idempotent.RefuseUnknown}, code: idempotent.CodeOutcomeUnknown},
+		"outcome unknown": {first: died, guard: idempotent.Config{RefuseUnknown: true}, code: idempotent.CodeOutcomeUnknown},
 		"no key":          {body: `{"amount": 5}`, code: idempotent.CodeKeyMissing},
 		"an unusable key": {body: `{"order_id": {"a": 1, "a": 2}, "amount": 5}`, code: idempotent.CodeKeyUnusable},
 

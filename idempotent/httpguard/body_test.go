@@ -279,7 +279,7 @@ func TestNobodyIsAskedForABodyInVain(t *testing.T) {
 // large as it likes.
 func TestABodyOfARequestWithoutAKeyIsLeftAlone(t *testing.T) {
 	throughEveryShape(t, func(t *testing.T, s shape) {
-		handle := s.serve(s.newAPI(t, persistence.NewMemory(), idempotent.Config{OnMissingKey: idempotent.RunUnprotected}, httpguard.Config{MaxBody: 10}), createdBy)
+		handle := s.serve(s.newAPI(t, persistence.NewMemory(), idempotent.Config{RunWithoutKey: true}, httpguard.Config{MaxBody: 10}), createdBy)
 		if a := handle.send(t.Context(), request{body: strings.Repeat("x", 100), user: "user-1"}); a.status != http.StatusCreated {
 			t.Errorf("%d", a.status)
 		}

@@ -20,7 +20,7 @@
 // field's string or bare: "8e03978e" and 8e03978e are one key. A header that is
 // empty, malformed, too long or there twice, equal or not, is refused; it never
 // counts as no key. Where there is none the guard decides: it refuses, or with
-// [idempotent.RunUnprotected] lets the request through. Other methods pass as they
+// RunWithoutKey of the guard lets the request through. Other methods pass as they
 // are, whether they bring a key or not, unless [Config] names them.
 //
 // The record's key is made of the operation, the [Scope] and the key, so another

@@ -134,7 +134,7 @@ func TestAKeyThatCannotBeReadIsNeverNoKey(t *testing.T) {
 	throughEveryShape(t, func(t *testing.T, s shape) {
 		store := persistence.NewMemory()
 		// A guard that runs requests without a key must not run these.
-		api := s.newAPI(t, store, idempotent.Config{OnMissingKey: idempotent.RunUnprotected}, httpguard.Config{})
+		api := s.newAPI(t, store, idempotent.Config{RunWithoutKey: true}, httpguard.Config{})
 		handle := s.serve(api, createdBy)
 		for name, values := range tests {
 			a := handle.send(t.Context(), request{header: http.Header{"Idempotency-Key": values}, user: "user-1"})
@@ -193,7 +193,7 @@ func TestAMissingKeyIsRefused(t *testing.T) {
 func TestAMissingKeyMayBeAllowed(t *testing.T) {
 	throughEveryShape(t, func(t *testing.T, s shape) {
 		store := persistence.NewMemory()
-		api := s.newAPI(t, store, idempotent.Config{OnMissingKey: idempotent.RunUnprotected}, httpguard.Config{})
+		api := s.newAPI(t, store, idempotent.Config{RunWithoutKey: true}, httpguard.Config{})
 		handle := s.serve(api, createdBy)
 		for range 2 {
 			if a := handle.send(t.Context(), request{}); a.status != 201 || a.header.Get("Set-Cookie") == "" {
@@ -208,7 +208,7 @@ func TestAMissingKeyMayBeAllowed(t *testing.T) {
 
 func TestTheKeyMayBeInTheBody(t *testing.T) {
 	throughEveryShape(t, func(t *testing.T, s shape) {
-		api := s.newAPI(t, persistence.NewMemory(), idempotent.Config{OnMissingKey: idempotent.RunUnprotected}, httpguard.Config{
+		api := s.newAPI(t, persistence.NewMemory(), idempotent.Config{RunWithoutKey: true}, httpguard.Config{
 			BodyKey: idempotency.MustJMESPath("payment_id"),
 			MaxKey:  20,
 		})
@@ -245,8 +245,8 @@ func TestTheKeyMayBeInTheBody(t *testing.T) {
 // guard to say. One that claims it, or is it in spite of its type, is judged.
 func TestABodyThatIsNoJSONHasNoKey(t *testing.T) {
 	throughEveryShape(t, func(t *testing.T, s shape) {
-		for unprotected, missing := range map[idempotent.MissingKey]int{idempotent.RunUnprotected: 201, idempotent.RefuseMissing: 400} {
-			handle := s.serve(s.newAPI(t, persistence.NewMemory(), idempotent.Config{OnMissingKey: unprotected}, httpguard.Config{BodyKey: idempotency.MustJMESPath("id")}), createdBy)
+		for unprotected, missing := range map[bool]int{true: 201, false: 400} {
+			handle := s.serve(s.newAPI(t, persistence.NewMemory(), idempotent.Config{RunWithoutKey: unprotected}, httpguard.Config{BodyKey: idempotency.MustJMESPath("id")}), createdBy)
 			for _, step := range []struct {
 				contentType, body string
 				status            int
@@ -274,7 +274,7 @@ func TestABodyThatIsNoJSONHasNoKey(t *testing.T) {
 func TestNamesInAnotherCaseAreNoNames(t *testing.T) {
 	throughEveryShape(t, func(t *testing.T, s shape) {
 		config := httpguard.Config{BodyKey: idempotency.MustJMESPath("payment_id"), Compare: idempotency.MustJMESPath("amount")}
-		handle := s.serve(s.newAPI(t, persistence.NewMemory(), idempotent.Config{OnMissingKey: idempotent.RunUnprotected}, config), createdBy)
+		handle := s.serve(s.newAPI(t, persistence.NewMemory(), idempotent.Config{RunWithoutKey: true}, config), createdBy)
 		for _, body := range []string{
 			`{"payment_id":"x1","Payment_ID":"7","amount":1}`, `{"Payment_ID":"7","amount":1}`, `{"payment_\u0049d":"7","amount":1}`,
 		} {
@@ -642,7 +642,7 @@ func TestEveryRefusalIsAProblemDocument(t *testing.T) {
 					m.Put(r)
 				}
 			}},
-		"outcome unknown": {guard: idempotent.Config{OnEndedLease: idempotent.RefuseUnknown},
+		"outcome unknown": {guard: idempotent.Config{RefuseUnknown: true},
 			request: key("a", ""), between: dead, status: 409, runs: 1, code: "outcome_unknown", done: "maybe"},
 		"response can't be read": {request: key("a", ""), status: 500, runs: 1, code: "replay_unreadable", done: "all",
 			between: func(_ *testing.T, m *persistence.Memory) {
@@ -709,7 +709,7 @@ func TestEveryRefusalIsAProblemDocument(t *testing.T) {
 func TestWithoutTheStoreAChoiceToRunIsKept(t *testing.T) {
 	throughEveryShape(t, func(t *testing.T, s shape) {
 		store := &faulty{Store: persistence.NewMemory(), acquire: errors.New("down")}
-		handle := s.serve(s.newAPI(t, store, idempotent.Config{OnStoreFault: idempotent.FailOpen}, httpguard.Config{}), createdBy)
+		handle := s.serve(s.newAPI(t, store, idempotent.Config{FailOpen: true}, httpguard.Config{}), createdBy)
 		if a := handle.send(t.Context(), key("a", "")); a.status != 201 || a.replayed() {
 			t.Errorf("%d", a.status)
 		}

@@ -55,7 +55,7 @@ func TestShortFormDuplicateGetsTheWinnersResponse(t *testing.T) {
 // Where results are not stored a duplicate is told that it was done.
 func TestOnlyLock(t *testing.T) {
 	throughEveryShape(t, func(t *testing.T, s shape) {
-		api := s.newAPI(t, advfStore(t), idempotent.Config{Results: idempotent.OnlyLock}, httpguard.Config{})
+		api := s.newAPI(t, advfStore(t), idempotent.Config{OnlyLock: true}, httpguard.Config{})
 		send := s.guard(api, func(context.Context) (answer, error) { return answer{status: 201, body: "first"}, nil })
 		a := send(t.Context(), key("k1", "{}"))
 		b := send(t.Context(), key("k1", "{}"))

@@ -80,7 +80,7 @@ func (p *Peer) Config(c idempotent.Config) idempotent.Config {
 		c.TTL = p.expiresAfter
 	}
 	if !p.raiseOnNoKey {
-		c.OnMissingKey = idempotent.RunUnprotected
+		c.RunWithoutKey = true
 	}
 	return c
 }

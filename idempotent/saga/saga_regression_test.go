@@ -24,7 +24,7 @@ func TestWithoutARecordWritesThatMayHaveArrivedAreNotSentAgain(t *testing.T) {
 				undone++
 				return take(ctx, -1, errOutOfStock)
 			}})
-			g := newKeylessGuard(t, s.store, idempotent.Config{Steps: saga.Steps(takeStep), OnMissingKey: idempotent.RunUnprotected, StoreTimeout: 300 * time.Millisecond})
+			g := newKeylessGuard(t, s.store, idempotent.Config{Steps: saga.Steps(takeStep), RunWithoutKey: true, StoreTimeout: 300 * time.Millisecond})
 			_, err := idempotent.Do(t.Context(), g, "", func(ctx context.Context) (string, error) {
 				step := func() error {
 					_, err := takeStep.Run(ctx, func(ctx context.Context, _ saga.Call) (string, error) { return "", take(ctx, 1, errOutOfStock) })

@@ -441,7 +441,7 @@ func TestAStepThatMustRunAtMostOnceIsReconciled(t *testing.T) {
 func TestAnAnswerThatOutlastsTheLeaseStartsNothing(t *testing.T) {
 	inVirtualTime(t, func(t *testing.T, store persistence.Store) {
 		first := bank{interrupted: true}
-		pay := payingAt(t, store, &first, idempotent.Config{Renewal: idempotent.LeaseWholeRuns, Lease: 30 * time.Second})
+		pay := payingAt(t, store, &first, idempotent.Config{LeaseWholeRuns: true, Lease: 30 * time.Second})
 		if _, err := pay(&first); !errors.Is(err, errBroken) {
 			t.Fatal(err)
 		}

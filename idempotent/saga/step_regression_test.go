@@ -44,8 +44,8 @@ func TestTokensOfUnprotectedRequestsDiffer(t *testing.T) {
 		return token
 	}
 	t.Run("FailOpen", func(t *testing.T) {
-		g := newKeylessGuard(t, &downStore{persistence.NewMemory()}, idempotent.Config{Steps: saga.Steps(named[string]("charge")), OnStoreFault: idempotent.FailOpen})
-		other := newKeylessGuard(t, &downStore{persistence.NewMemory()}, idempotent.Config{Operation: "refund", Steps: saga.Steps(named[string]("charge")), OnStoreFault: idempotent.FailOpen})
+		g := newKeylessGuard(t, &downStore{persistence.NewMemory()}, idempotent.Config{Steps: saga.Steps(named[string]("charge")), FailOpen: true})
+		other := newKeylessGuard(t, &downStore{persistence.NewMemory()}, idempotent.Config{Operation: "refund", Steps: saga.Steps(named[string]("charge")), FailOpen: true})
 		up := newKeylessGuard(t, persistence.NewMemory(), idempotent.Config{Steps: saga.Steps(named[string]("charge"))})
 		ann, bob := tokenOf(g, "ann"), tokenOf(g, "bob")
 		if ann == bob {
@@ -59,7 +59,7 @@ func TestTokensOfUnprotectedRequestsDiffer(t *testing.T) {
 		}
 	})
 	t.Run("missing key", func(t *testing.T) {
-		g := newKeylessGuard(t, persistence.NewMemory(), idempotent.Config{Steps: saga.Steps(named[string]("charge")), OnMissingKey: idempotent.RunUnprotected})
+		g := newKeylessGuard(t, persistence.NewMemory(), idempotent.Config{Steps: saga.Steps(named[string]("charge")), RunWithoutKey: true})
 		if a, b := tokenOf(g, ""), tokenOf(g, ""); a == b {
 			t.Errorf("two requests have the token %q", a)
 		}
@@ -569,7 +569,7 @@ func TestTheShortFormFailsOpenAsTheLongOne(t *testing.T) {
 	for name, short := range modes {
 		t.Run(name, func(t *testing.T) {
 			s := newShop(t, 10)
-			g := newKeylessGuard(t, s.store, idempotent.Config{OnlyEnlists: short, OnStoreFault: idempotent.FailOpen, StoreTimeout: 200 * time.Millisecond})
+			g := newKeylessGuard(t, s.store, idempotent.Config{OnlyEnlists: short, FailOpen: true, StoreTimeout: 200 * time.Millisecond})
 			s.db.Inject(dynamotest.Fault{Operation: "PutItem", Times: dynamotest.Always, Do: dynamotest.LoseRequest()})
 			ran := 0
 			out, err := idempotent.Do(t.Context(), g, "k", func(context.Context) (string, error) { ran++; return "answer", nil })

@@ -60,7 +60,7 @@ func TestAFinishedStepIsNotRunAgain(t *testing.T) {
 
 func TestARunThatDiesIsResumedAfterItsLastStep(t *testing.T) {
 	inVirtualTime(t, func(t *testing.T, store persistence.Store) {
-		guard := newKeylessGuard(t, store, idempotent.Config{Steps: saga.Steps(named[string]("a"), named[string]("b"), named[string]("c")), Renewal: idempotent.LeaseWholeRuns, Lease: time.Minute, ClockSkew: time.Second})
+		guard := newKeylessGuard(t, store, idempotent.Config{Steps: saga.Steps(named[string]("a"), named[string]("b"), named[string]("c")), LeaseWholeRuns: true, Lease: time.Minute, ClockSkew: time.Second})
 		var did diary
 		frozen := make(chan struct{})
 		go func() {
@@ -451,7 +451,7 @@ func TestUnprotectedStepsShareNoTokens(t *testing.T) {
 		}
 	}
 	memory := persistence.NewMemory()
-	config := idempotent.Config{Steps: saga.Steps(named[string]("a")), OnStoreFault: idempotent.FailOpen, OnMissingKey: idempotent.RunUnprotected}
+	config := idempotent.Config{Steps: saga.Steps(named[string]("a")), FailOpen: true, RunWithoutKey: true}
 	call(newKeylessGuard(t, memory, config), "1")
 	down := newKeylessGuard(t, &struct {
 		unreachable

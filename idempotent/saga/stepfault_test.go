@@ -100,7 +100,7 @@ func TestFailOpenGoesOnWithoutACheckpoint(t *testing.T) {
 func failOpenGoesOnWithoutACheckpoint(t *testing.T) {
 	db, store := newDynamo(t)
 	events := new(eventLog)
-	guard := newKeylessGuard(t, store, idempotent.Config{Steps: saga.Steps(named[string]("a")), OnStoreFault: idempotent.FailOpen, Observe: events.observe})
+	guard := newKeylessGuard(t, store, idempotent.Config{Steps: saga.Steps(named[string]("a")), FailOpen: true, Observe: events.observe})
 	var did diary
 	out, err := idempotent.Do(t.Context(), guard, "k", func(ctx context.Context) (string, error) {
 		db.Inject(dynamotest.Fault{Operation: "UpdateItem", Times: dynamotest.Always, Do: dynamotest.LoseRequest()})

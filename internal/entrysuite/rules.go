@@ -100,7 +100,7 @@ func folded(l *lab) {
 }
 
 func foldedMissing(l *lab) {
-	d := l.open(idempotent.Config{OnMissingKey: idempotent.RunUnprotected}, receipt)
+	d := l.open(idempotent.Config{RunWithoutKey: true}, receipt)
 	l.wantFailed(l.send(d, Request{Raw: `{"ID":"7","content":"10"}`}), "a key in another case")
 	l.wantRuns(0, "a key in another case")
 }
@@ -141,7 +141,7 @@ func tenants(l *lab) {
 }
 
 func sharedTenants(l *lab) {
-	d := l.open(idempotent.Config{Tenants: idempotent.ShareRecords}, receipt)
+	d := l.open(idempotent.Config{TenantsShareRecords: true}, receipt)
 	for _, tenant := range []string{"blue", "green"} {
 		l.wantDone(l.ofTenant(d, tenant), "receipt", "tenant "+tenant)
 	}
@@ -183,7 +183,7 @@ func (l *lab) sameKeys(lists ...[]string) {
 }
 
 func keyWithoutStore(l *lab) {
-	down := l.handedOn(idempotent.Config{OnStoreFault: idempotent.FailOpen}, new(unreachable), 2, true)
+	down := l.handedOn(idempotent.Config{FailOpen: true}, new(unreachable), 2, true)
 	l.sameKeys(down, l.handedOn(idempotent.Config{}, &environment{l.memory}, 1, false))
 }
 
@@ -194,7 +194,7 @@ func keyWithoutGuards(l *lab) {
 }
 
 func ownClaim(l *lab) {
-	c := idempotent.Config{OnStoreFault: idempotent.FailOpen}
+	c := idempotent.Config{FailOpen: true}
 	d := l.openOn(&deaf{Memory: l.memory}, c, receipt)
 	l.wantDone(l.send(d, order), "receipt", "the reply to the acquire is lost")
 	l.wantSettled("after it")

@@ -66,7 +66,7 @@ func TestNothingRunsWhereALargeResultIsNotToBeHad(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			blobs := newShelf()
 			store, _ := front(t, table(t), blobs, overflow.Config{})
-			r := guarded(t, store, idempotent.Config{OnStoreFault: idempotent.FailOpen, ReadFirst: true})
+			r := guarded(t, store, idempotent.Config{FailOpen: true, ReadFirst: true})
 			if _, err := r.call(t.Context(), "march"); err != nil {
 				t.Fatal(err)
 			}

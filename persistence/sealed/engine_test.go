@@ -104,7 +104,7 @@ func TestNothingRunsWhereARecordDoesNotOpen(t *testing.T) {
 			if _, err := p.call(t.Context(), "order 1"); !errors.Is(err, tt.bank) {
 				t.Fatal(err)
 			}
-			later := guarded(t, tt.store(t, behind), idempotent.Config{OnStoreFault: idempotent.FailOpen, ReadFirst: true})
+			later := guarded(t, tt.store(t, behind), idempotent.Config{FailOpen: true, ReadFirst: true})
 			for range 2 {
 				if got, err := later.call(t.Context(), "order 1"); !errors.Is(err, tt.want) {
 					t.Errorf("want %v, got %q, %v", tt.want, got, err)

@@ -160,7 +160,7 @@ func TestASagaTakesItsRowsBack(t *testing.T) {
 func TestAWriteIsOfItsOwnCall(t *testing.T) {
 	onEveryDatabase(t, func(t *testing.T, d database) {
 		for name, config := range map[string]idempotent.Config{
-			"with a record": {}, "only enlisting": {OnlyEnlists: true}, "without a record": {OnMissingKey: idempotent.RunUnprotected},
+			"with a record": {}, "only enlisting": {OnlyEnlists: true}, "without a record": {RunWithoutKey: true},
 		} {
 			t.Run(name, func(t *testing.T) {
 				store := newLab(t, d, nil)
@@ -170,7 +170,7 @@ func TestAWriteIsOfItsOwnCall(t *testing.T) {
 					t.Fatal(err)
 				}
 				key := "inner"
-				if config.OnMissingKey == idempotent.RunUnprotected {
+				if config.RunWithoutKey {
 					key = ""
 				}
 				var in, at string

@@ -10,7 +10,7 @@ type Dialect interface {
 	// Identify returns the record key and the fingerprint of a JSON payload; the
 	// fingerprint is empty where nothing is compared. The error wraps
 	// idempotency.ErrMissing where the toolkit finds no key in the payload; what
-	// that means is the guard's Config.OnMissingKey.
+	// that means is the guard's Config.RunWithoutKey.
 	Identify(payload []byte) (key, fingerprint string, err error)
 
 	// Key returns the record key of a request whose key is a string that the caller

@@ -23,7 +23,7 @@ var (
 	plain     = idempotent.Config{}
 	readFirst = idempotent.Config{ReadFirst: true}
 	atOnce    = idempotent.Config{OnlyEnlists: true}
-	unknown   = idempotent.Config{OnEndedLease: idempotent.RefuseUnknown}
+	unknown   = idempotent.Config{RefuseUnknown: true}
 	// A run may take ten seconds, and renews its lease three times on the way.
 	renewed = idempotent.Config{Lease: 4 * time.Second}
 )
@@ -216,11 +216,11 @@ func TestEveryAssumptionIsNeeded(t *testing.T) {
 			Stable, 8, "with a clock 2 s ahead it is gone that much early: 8 steps",
 		},
 		"a store that is reached, or no run": {
-			OnDynamoDB(idempotent.Config{OnStoreFault: idempotent.FailOpen}), Bounds{Callers: 1, Faults: 2},
+			OnDynamoDB(idempotent.Config{FailOpen: true}), Bounds{Callers: 1, Faults: 2},
 			Fenced, 3, "with `FailOpen` and a store that can't be reached, broken in 3 steps",
 		},
 		"a store that is reached, or no answer": {
-			OnDynamoDB(idempotent.Config{OnStoreFault: idempotent.FailOpen}), Bounds{Callers: 1, Faults: 2},
+			OnDynamoDB(idempotent.Config{FailOpen: true}), Bounds{Callers: 1, Faults: 2},
 			Truthful, 6, "with `FailOpen`, broken in 6 steps",
 		},
 		"renewals that the store has confirmed": {

@@ -35,7 +35,7 @@ func named(name string, config idempotent.Config) string {
 	if config.Lease > 0 {
 		name += ", renewed"
 	}
-	if config.OnEndedLease == idempotent.RefuseUnknown {
+	if config.RefuseUnknown {
 		name += ", unknown refused"
 	}
 	return name
@@ -46,7 +46,7 @@ func guardedSystem(config idempotent.Config, s System) System {
 	s.Guarded = true
 	s.AtOnce = config.OnlyEnlists
 	s.Lease = config.Lease
-	s.Unsure = config.OnEndedLease == idempotent.RefuseUnknown
+	s.Unsure = config.RefuseUnknown
 	return s
 }
 

@@ -6,8 +6,8 @@ var ruleMutants = []mutant{
 	{
 		name:   "a tenant's request has the record of another tenant's",
 		file:   "idempotent/identify.go",
-		old:    `caller.TenantID == "" || g.config.Tenants == ShareRecords`,
-		new:    "g.config.Tenants <= ShareRecords",
+		old:    `caller.TenantID == "" || g.config.TenantsShareRecords`,
+		new:    "true",
 		caught: []test{{"internal/entrysuite", "TestEveryEntryPointKeepsEveryRule"}, {"idempotent", "TestNoSeedBreaksAPromise"}},
 	},
 	{

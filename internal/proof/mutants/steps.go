@@ -145,8 +145,8 @@ var stepMutants = []mutant{
 	{
 		name:   "a result is recorded of a call that is being undone",
 		file:   "idempotent/protocol.go",
-		old:    "err != nil || t.journal.Backward() {",
-		new:    "err != nil {",
+		old:    "case err != nil || t.journal.Backward():",
+		new:    "case err != nil:",
 		caught: []test{{"idempotent/saga", "TestAnAttemptUndoesStepsThatItDoesNotComeTo"}},
 	},
 	{

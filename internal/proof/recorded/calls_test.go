@@ -55,7 +55,7 @@ var calls = []call{
 		return w.handle(w.store(), idempotent.Config{}, func() (any, error) { return "paid", w.down() })
 	}},
 	{name: "refused after it died", make: func(w *world) string {
-		return w.handle(w.store(), idempotent.Config{OnEndedLease: idempotent.RefuseUnknown}, func() (any, error) {
+		return w.handle(w.store(), idempotent.Config{RefuseUnknown: true}, func() (any, error) {
 			w.die()
 			return "paid", nil
 		})
@@ -64,7 +64,7 @@ var calls = []call{
 		return w.handle(w.store(), idempotent.Config{}, func() (any, error) { return strings.Repeat("x", 500_000), nil })
 	}},
 	{name: "not stored result", make: func(w *world) string {
-		return w.handle(w.store(), idempotent.Config{Results: idempotent.OnlyLock}, w.pay)
+		return w.handle(w.store(), idempotent.Config{OnlyLock: true}, w.pay)
 	}},
 	{name: "binary result", make: func(w *world) string {
 		return w.handle(w.store(), idempotent.Config{}, func() (any, error) { return []byte{0, 1, 0xff}, nil })

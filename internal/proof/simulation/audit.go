@@ -8,7 +8,6 @@ import (
 	"sync"
 	"time"
 
-	"github.com/ikkai-go/idempotency/idempotent"
 	"github.com/ikkai-go/idempotency/persistence"
 )
 
@@ -73,7 +72,7 @@ func (w *world) judge(i *invocation, was, is audited) {
 		}
 	case running && runs && !past(was.LeaseUntil, clock, time.Millisecond):
 		w.broken(OwnersOnly, "%s takes over %s before its lease ends", i.name, show(was.Record))
-	case running && runs && is.Attempt > 1 && config.OnEndedLease == idempotent.RefuseUnknown:
+	case running && runs && is.Attempt > 1 && config.RefuseUnknown:
 		w.broken(OwnersOnly, "%s takes over %s, whose outcome is unknown", i.name, show(was.Record))
 	case resumed && is.amount != was.amount:
 		w.broken(OwnersOnly, "%s takes over %s, which is of another payload", i.name, show(was.Record))

@@ -76,7 +76,7 @@ func (a answer) final() bool {
 func (w *world) probe(e *environment, at int, o order) {
 	key, op := w.key(at, o), w.operations[at]
 	stands, a := w.ask(e, at, o)
-	unknown := stands.Status == persistence.StatusProcessing && op.config.OnEndedLease == idempotent.RefuseUnknown
+	unknown := stands.Status == persistence.StatusProcessing && op.config.RefuseUnknown
 	if unknown && errors.Is(a.err, idempotent.ErrOutcomeUnknown) {
 		w.sleep(time.Until(stands.ExpiresAt) + 2*clockSkew + 2*time.Second)
 		_, a = w.ask(e, at, o)

@@ -89,7 +89,7 @@ func (w *world) newProcess(name string, dice *rand.Rand) *process {
 		config := op.config
 		config.OnlyEnlists = op.terms.way == atOnce || op.terms.way == oldAndNew && dice.IntN(2) == 0
 		if w.flaw.Shared {
-			config.Tenants = idempotent.ShareRecords
+			config.TenantsShareRecords = true
 		}
 		config.Observe = func(ctx context.Context, e idempotent.Event) {
 			i := invocationOf(ctx)

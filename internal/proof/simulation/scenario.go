@@ -124,17 +124,17 @@ func newOperation(dice *rand.Rand, name string) operation {
 		timeout:  pick(dice, 0, between(dice, 2*time.Second, 8*time.Second), between(dice, 8*time.Second, 40*time.Second)),
 		outlives: dice.IntN(2) == 0,
 		config: idempotent.Config{
-			Operation:    name,
-			TTL:          between(dice, 15*time.Second, 90*time.Second),
-			Lease:        between(dice, 2*time.Second, 8*time.Second),
-			Renewal:      pick(dice, idempotent.RenewLeases, idempotent.RenewLeases, idempotent.LeaseWholeRuns),
-			MinLease:     pick(dice, 0, 0, between(dice, time.Second, 10*time.Second)),
-			ClockSkew:    clockSkew,
-			StoreTimeout: between(dice, time.Second, 6*time.Second),
-			Wait:         pick(dice, 0, between(dice, time.Second, 10*time.Second)),
-			ReadFirst:    dice.IntN(2) == 0,
-			OnEndedLease: pick(dice, idempotent.RunAgain, idempotent.RunAgain, idempotent.RefuseUnknown),
-			Logger:       slog.New(slog.DiscardHandler),
+			Operation:      name,
+			TTL:            between(dice, 15*time.Second, 90*time.Second),
+			Lease:          between(dice, 2*time.Second, 8*time.Second),
+			LeaseWholeRuns: pick(dice, false, false, true),
+			MinLease:       pick(dice, 0, 0, between(dice, time.Second, 10*time.Second)),
+			ClockSkew:      clockSkew,
+			StoreTimeout:   between(dice, time.Second, 6*time.Second),
+			Wait:           pick(dice, 0, between(dice, time.Second, 10*time.Second)),
+			ReadFirst:      dice.IntN(2) == 0,
+			RefuseUnknown:  pick(dice, false, false, true),
+			Logger:         slog.New(slog.DiscardHandler),
 		},
 	}
 	if op.guarded != byDo {
@@ -148,7 +148,7 @@ func newOperation(dice *rand.Rand, name string) operation {
 // by any clock.
 func (o operation) longestLease() time.Duration {
 	longest := max(o.config.Lease, o.config.MinLease)
-	if o.config.Renewal == idempotent.LeaseWholeRuns || o.terms.way == atOnce || o.terms.way == oldAndNew {
+	if o.config.LeaseWholeRuns || o.terms.way == atOnce || o.terms.way == oldAndNew {
 		longest = max(longest, o.timeout+clockSkew)
 	}
 	return longest + clockSkew
