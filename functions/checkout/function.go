@@ -32,6 +32,7 @@ func newFunction(p wiring.Parts) (function any, err error) {
 	guard, err := idempotent.New(p.Store, metrics.Watch(idempotent.Config{
 		Operation: operation,
 		Steps:     saga.Steps(steps.reserve, steps.charge, steps.confirm),
+		KeepEvent: true, // so that the resume function can go on where a client has lost interest
 	}))
 	if err != nil {
 		return nil, err
