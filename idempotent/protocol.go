@@ -43,6 +43,11 @@ func (g *Guard) call(ctx context.Context, identify func() (request, error), run 
 	if misused, ok := errors.AsType[*ConfigError](err); ok {
 		return nil, misused
 	}
+	if g.resumesOther(ctx, id.key) {
+		refused := &KeyError{Operation: g.config.Operation, Err: errOtherRecord}
+		g.report(ctx, Event{Kind: EventKeyRefused, Err: refused})
+		return nil, refused
+	}
 	if name, off := disabled(); off {
 		return nil, g.unprotected(ctx, b, id.key, fmt.Errorf("%s is set", name), run)
 	}

@@ -42,8 +42,8 @@
 // # Resuming
 //
 // With [idempotent.Config].KeepEvent the idempotency record of a record keeps, until it is
-// finished, an event of its source with that one record (an aggregate whole, a message without
-// its receipt handle), so that it can be resumed without the source (package
+// finished, an event of its source with that one record (a part of an aggregate by itself, a
+// message without its receipt handle), so that it can be resumed without the source (package
 // persistence/records). What is resumed keeps no order.
 //
 // # What counts as done

@@ -61,7 +61,7 @@ func (p processor) shard(event events.KinesisEvent) (records []record, parts []e
 		for _, part := range apart {
 			add(record{
 				content: text(part.Kinesis.Data, place(part)),
-				alone:   func() any { return events.KinesisEvent{Records: []events.KinesisEventRecord{whole}} },
+				alone:   func() any { return events.KinesisEvent{Records: []events.KinesisEventRecord{part}} },
 			}, part)
 		}
 	}
