@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"strings"
 
 	"github.com/ikkai-go/idempotency/idempotent/internal/origin"
 )
@@ -77,12 +78,30 @@ func (x *execution) take(e *effect) error {
 		return nil
 	case durableFailed:
 		e.done = false
-		return errExecutionFailed
+		return failedExecution(r.Error)
 	default:
 		e.suspended = true
 		return nil
 	}
 }
+
+// failedExecution is the failure that an execution has answered with. A failure for good
+// ([Permanent]) is known by its type's name, which is all that the answer has of it.
+func failedExecution(e *durableError) error {
+	if e == nil || typeName(e.ErrorType) != typeName(errorType(new(PermanentError))) {
+		return errExecutionFailed
+	}
+	return &permanentExecution{&PermanentError{Type: typeName(e.ErrorType), Message: e.ErrorMessage}}
+}
+
+// permanentExecution is an errExecutionFailed that is recorded.
+type permanentExecution struct{ *PermanentError }
+
+// Is reports whether target is errExecutionFailed.
+func (*permanentExecution) Is(target error) bool { return target == errExecutionFailed }
+
+// Unwrap returns the failure for good.
+func (p *permanentExecution) Unwrap() error { return p.PermanentError }
 
 // errCheckpointed is why the result of an execution is not stored. It is larger than a
 // response may be, and only the service has it.
@@ -112,13 +131,13 @@ func (x *execution) refusal(err error) ([]byte, bool) {
 		RetryAfter float64 `json:"retry_after,omitempty"`
 	}{v.Code, v.Done.String(), v.Retry, v.After.Seconds()})
 	response, err := json.Marshal(durableResponse{Status: durableFailed, Error: &durableError{
-		ErrorType: typeName(err), ErrorMessage: err.Error(), ErrorData: string(data),
+		ErrorType: typeName(errorType(err)), ErrorMessage: err.Error(), ErrorData: string(data),
 	}})
 	return response, err == nil
 }
 
-// typeName is the name that Lambda gives an error: that of its type, without its package.
-func typeName(err error) string {
-	name := fmt.Sprintf("%T", err)
-	return name[bytes.LastIndexByte([]byte(name), '.')+1:]
-}
+// errorType is the type of an error as Go prints it.
+func errorType(err error) string { return fmt.Sprintf("%T", err) }
+
+// typeName is the name of a type without its package, as Lambda has it.
+func typeName(of string) string { return of[strings.LastIndexByte(of, '.')+1:] }

@@ -252,9 +252,10 @@ func (g *Guard) complete(ctx context.Context, l persistence.Lease, o persistence
 // the lease still bounds the record; nobody but the log and the observer has to
 // know. It returns the finished steps that remain.
 //
-// A failure of an execution that will be invoked again gives nothing up.
+// An execution that will be invoked again gives nothing up, once its function has started.
 func (t *tenure) release(ctx context.Context, cause error) (kept []string) {
-	if t.execution != nil && !errors.Is(cause, errExecutionFailed) {
+	started := t.calling != nil || t.record.Attempt > 1
+	if t.execution != nil && started && !errors.Is(cause, errExecutionFailed) {
 		t.suspend(ctx, cause)
 		return nil
 	}

@@ -27,6 +27,7 @@ import (
 var entries = []entrysuite.Entry{
 	{Name: "Handler", Open: openHandler, Selects: true},
 	{Name: "Func", Open: openFunc, Selects: true},
+	{Name: "durable Handler", Open: openDurable, Selects: true, Durable: true, Stepless: true},
 	{Name: "Do", Open: openDo, Keyless: true},
 	{Name: "DoAs", Open: openDoAs},
 	{Name: "Each", Open: openEach, Keyless: true, Silent: true, Mute: true},

@@ -61,6 +61,9 @@ type Entry struct {
 	Own bool
 	// Contains says that a panic of the function is this request's failure only.
 	Contains bool
+	// Durable says that a request is an execution of a durable function, which goes on after
+	// a panic under its own record.
+	Durable bool
 	// Stepless says that the function can't have steps.
 	Stepless bool
 }
