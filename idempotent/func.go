@@ -22,6 +22,10 @@ import (
 // is a *LeaseLostError or a *StoreError of an executed call, the result that
 // comes with it is the function's own.
 //
+// Where the context is that of a durable function itself (it has a method ExecutionArn), the
+// record is its execution's, and stays so after any error that is not [Permanent]: none tells
+// whether the execution goes on. See docs/durable.md.
+//
 // Bytes of the event that are not UTF-8 give no key. Nor does an escape \ufffd
 // inside a raw message, which can't be told from them.
 //

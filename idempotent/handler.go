@@ -21,6 +21,11 @@ import (
 // (events.LambdaFunctionURLStreamingResponse and its like), for what is
 // neither a function nor a [lambda.Handler], and for a guard without a Key (or Dialect).
 //
+// The events of durable functions are recognised, and belong to their executions: keys are
+// selected from what the execution's caller has sent, only SUCCEEDED is a result, and a later
+// invocation of the execution goes on with its record. Answers that no invocation could
+// change are responses with the status FAILED, whose ErrorType is the error's. See docs/durable.md.
+//
 // A response that Lambda would refuse for its size is not stored, and the answer is
 // *ResponseTooLargeError.
 //

@@ -82,7 +82,7 @@ func (w *world) repeat(p *Process) {
 	began := w.now()
 	for range repetitions {
 		w.sleepUntil(w.now().Add(p.verdict.After))
-		p = w.undisturbed()
+		p = w.undisturbed(w.goesOn(p))
 		switch {
 		case p.err == nil, w.recordedFailure(p), w.system.Unsure && needsPerson(p):
 			return

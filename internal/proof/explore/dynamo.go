@@ -116,6 +116,10 @@ func content(v types.AttributeValue) string {
 
 // plain is a stored result as the caller gets it.
 func plain(stored []byte) []byte {
+	var durable output
+	if json.Unmarshal(stored, &durable) == nil && durable.Status == succeeded {
+		stored = []byte(durable.Result)
+	}
 	var text string
 	if json.Unmarshal(stored, &text) != nil {
 		return stored

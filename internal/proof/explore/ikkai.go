@@ -114,11 +114,12 @@ func guarded(p *Process, store persistence.Store, config idempotent.Config) (Pro
 	config.Operation = "explored"
 	config.TTL = ttl
 	p.steps = p.world.system.Saga.steps(p)
-	config.Steps = saga.Steps(p.steps.declared()...)
 	config.Logger = slog.New(slog.DiscardHandler)
-	if spoil := p.world.system.Spoil; spoil != nil {
-		store = spoil(p.world.table, store)
+	if p.world.system.Durable {
+		return durably(p, store, config)
 	}
+	config.Steps = saga.Steps(p.steps.declared()...)
+	store = spoiledFor(p, store)
 	guard, err := idempotent.New(seen{Store: store, p: p}, config)
 	if err != nil {
 		return nil, err
@@ -133,6 +134,14 @@ func guarded(p *Process, store persistence.Store, config idempotent.Config) (Pro
 		}
 		return answer, err
 	}, nil
+}
+
+// spoiledFor is the store that an engine gets.
+func spoiledFor(p *Process, store persistence.Store) persistence.Store {
+	if spoil := p.world.system.Spoil; spoil != nil {
+		return spoil(p.world.table, store)
+	}
+	return store
 }
 
 // marked is an answer's error in the terms of the explorer.

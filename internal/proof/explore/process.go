@@ -54,6 +54,7 @@ const (
 	fails                  // the function
 	declines               // the function fails for good
 	breaks                 // the function fails, and has had its effect
+	yields                 // the function is suspended
 	panics                 // the function
 	confirms               // that the step has happened
 	denies                 // that the step has happened
@@ -74,6 +75,8 @@ type Process struct {
 	index int
 	name  string
 	steps steps // of its saga, as it has declared them
+	// execution is that of a durable function which it is an invocation of.
+	execution *execution
 
 	// threads are what goes on in it at the same time: the call, the renewals of its
 	// lease, and steps beside others. Some of them may not have begun.
@@ -89,6 +92,7 @@ type Process struct {
 	met      int         // who had written the record that its last request left alone
 	tokens   int         // how many owners it has been
 	acts     atomic.Bool // something has begun whose effect commits with nothing
+	failed   bool        // its execution has, or was refused
 	declined bool        // one of its functions has failed for good
 	refused  bool        // the table has refused what it asked for, and would again
 	wrote    bool        // writes that it has enlisted were applied
@@ -218,6 +222,9 @@ func (p *Process) run(ctx context.Context) (string, error) {
 	if p.world.system.Guarded {
 		ways = append(ways, failsForGood)
 	}
+	if p.world.system.Durable {
+		ways = append(ways, suspends)
+	}
 	if !p.world.system.AtOnce {
 		p.acts.Store(true)
 	}
@@ -242,6 +249,8 @@ func (p *Process) pause(ctx context.Context, doing string, ways ...kind) (signal
 	case declines:
 		p.declined = true
 		return s, errDeclined(p.name, p.world.system.Room)
+	case yields:
+		return s, errSuspended
 	case panics:
 		panic(errTryAgain)
 	default:

@@ -35,7 +35,7 @@ const (
 const Once Promise = "the function runs once before its record expires"
 
 var promises = []Promise{
-	Alone, Fenced, Held, Stable, Owner, Inert, Innocent, Truthful, Bounded, Live, Claimed, Helps, Final, Once,
+	Alone, Beside, Fenced, Held, Stable, Owner, Inert, Innocent, Truthful, Bounded, Live, Claimed, Helps, Final, Once,
 	Finished, Kept, Started, Backward, Reverse, Undone, Paired, Documented, Roomy, Committed,
 }
 
@@ -82,6 +82,9 @@ func (w *world) judgeChange(p *Process, r *request, before, after record) {
 	case w.holder != p.index:
 		w.violate(Owner, "%s's %s has changed a record that is not its own", p.name, r.name)
 	}
+	if !after.exists || after.Status.Finished() {
+		w.endExecution(p)
+	}
 	switch {
 	case !after.exists:
 		w.holder = nobody
@@ -93,6 +96,7 @@ func (w *world) judgeChange(p *Process, r *request, before, after record) {
 // enter judges the start of a run.
 func (w *world) enter(ctx context.Context, p *Process) {
 	w.judgeStart(ctx, p, "function")
+	w.judgeBeside(p)
 	if w.bounds.Once && w.now().Before(w.ranUntil) {
 		w.violate(Once, "%s runs, after another run", p.name)
 	}
@@ -106,7 +110,7 @@ func (w *world) judgeStart(ctx context.Context, p *Process, doing string) {
 		return
 	}
 	for _, other := range w.processes {
-		if other != p && other.works() {
+		if other != p && other.works() && !w.succeeded(p, other) {
 			w.violate(Alone, "%s's %s runs, and %s is running under a live lease", p.name, doing, other.name)
 		}
 	}
@@ -166,14 +170,14 @@ func (w *world) settle() {
 		case r.Status == persistence.StatusPartial: // anybody may go on
 		case r.LeaseUntil.IsZero():
 			w.violate(Bounded, "%s is left", left)
-		case r.LeaseUntil.After(w.now().Add(callTimeout + 2*Allowance)):
+		case r.LeaseUntil.After(w.now().Add(w.longest())):
 			w.violate(Bounded, "%s is left, for longer than any lease", left)
-		case !w.troubled():
+		case !w.troubled() && !w.system.Durable:
 			w.violate(Bounded, "%s is left though nothing went wrong", left)
 		}
 		w.outlastLease()
 	}
-	last := w.undisturbed()
+	last := w.undisturbed(nil)
 	replays := r.exists && r.Status.Finished() && !r.Expired(w.now())
 	switch {
 	case w.recordedFailure(last), w.system.Unsure && needsPerson(last):
@@ -187,9 +191,13 @@ func (w *world) settle() {
 }
 
 // undisturbed is a call to which nothing happens but what it does, and whose function
-// succeeds.
-func (w *world) undisturbed() *Process {
+// succeeds: one of the same execution as another, or of one of its own.
+func (w *world) undisturbed(of *Process) *Process {
 	p := w.add(0)
+	p.execution = w.newExecution()
+	if of != nil {
+		p.execution = of.execution
+	}
 	w.start(p)
 	for !p.over() {
 		i := slices.IndexFunc(p.threads, (*thread).pauses)

@@ -33,11 +33,15 @@ type spoiled struct {
 	succeeds bool   // always, whatever the outcome is
 	splits   bool   // transactions
 	confirms bool   // renewals, and does not carry them out
+	hurries  bool   // leases end with the call
 }
 
 func (s spoiled) Unwrap() persistence.Store { return s.Store }
 
 func (s spoiled) Acquire(ctx context.Context, c persistence.Claim) (persistence.Record, error) {
+	if s.hurries {
+		c.LeaseUntil = c.Now.Add(10 * time.Second)
+	}
 	r, err := s.Store.Acquire(ctx, c)
 	told := make(map[string][]byte, len(r.Steps))
 	for name, entry := range r.Steps {

@@ -116,6 +116,7 @@ func (w *world) state() uint64 {
 		d.text(result)
 	}
 	w.writeBooks(&d)
+	w.writeExecutions(&d)
 	for _, p := range w.processes {
 		d.flag(p.ended && p.verdict.Done == idempotent.DoneNothing)
 		if p.over() {
@@ -166,6 +167,7 @@ func (w *world) prospect() uint64 {
 		d.text(result)
 	}
 	w.writeBooks(&d)
+	w.writeExecutions(&d)
 	return maphash.Bytes(seed, d.bytes)
 }
 

@@ -15,6 +15,7 @@ const (
 	returnsOK
 	returnsError
 	failsForGood
+	suspends  // the function waits for something, and is invoked again
 	breaksOff // the function had its effect, and fails
 	unwinds
 	finds // the function finds out whether the step has happened
@@ -130,7 +131,7 @@ func (w *world) kindsOf(t *thread) []kind {
 
 // ends are the ways in which a function ends.
 var ends = map[kind]signal{
-	returnsOK: returns, returnsError: fails, failsForGood: declines, breaksOff: breaks, unwinds: panics,
+	returnsOK: returns, returnsError: fails, failsForGood: declines, breaksOff: breaks, unwinds: panics, suspends: yields,
 }
 
 // take makes a step happen.
@@ -187,7 +188,7 @@ func (w *world) happens(s step) {
 		w.apply(t)
 	case replies:
 		w.resume(t, arrived)
-	case returnsOK, returnsError, failsForGood, breaksOff, unwinds:
+	case returnsOK, returnsError, failsForGood, suspends, breaksOff, unwinds:
 		if s.kind != returnsOK && len(w.system.Saga) > 0 {
 			w.failuresLeft--
 		}
@@ -234,7 +235,7 @@ func (w *world) press(s step) {
 		return
 	}
 	switch s.kind {
-	case starts, applies, duplicates, returnsOK, returnsError, failsForGood, breaksOff, unwinds, finds:
+	case starts, applies, duplicates, returnsOK, returnsError, failsForGood, suspends, breaksOff, unwinds, finds:
 		if p := w.processes[s.who]; !p.over() {
 			w.urgent = p.index
 		}
@@ -261,6 +262,8 @@ func (w *world) tell(s step) {
 		text = fmt.Sprintf("%s's %s fails", name(), w.threadOf(s).doing)
 	case failsForGood:
 		text = fmt.Sprintf("%s's %s fails for good", name(), w.threadOf(s).doing)
+	case suspends:
+		text = fmt.Sprintf("%s's %s is suspended", name(), w.threadOf(s).doing)
 	case breaksOff:
 		text = fmt.Sprintf("%s's %s fails after its effect", name(), w.threadOf(s).doing)
 	case unwinds:

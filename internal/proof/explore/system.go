@@ -23,6 +23,8 @@ type System struct {
 	// Guarded says that the protocol is this library's: it knows failures for good, and
 	// says what its answers claim.
 	Guarded bool
+	// Durable says that the function is a durable one: callers are invocations of executions.
+	Durable bool
 	// Lease is that of the runs, where it is renewed; 0 where it lasts as long as the call.
 	Lease time.Duration
 	// Room is how many bytes of steps a record has room for, where that is little.

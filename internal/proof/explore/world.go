@@ -27,19 +27,20 @@ type world struct {
 	urgent       int // who has to go on before anybody else, unless time passes
 	told         int // who has just been told to repeat its request
 
-	record   record            // that is stored
-	owners   map[string]string // from tokens to names that are the same in every execution
-	author   int               // who has changed the record last
-	holder   int               // who has acquired the record last
-	regained bool              // by a copy of the request by which the holder had acquired it before
-	results  []string          // all that have been recorded
-	ranUntil time.Time         // when the record of the last run expires
-	books    map[string]*book  // of the saga's steps
-	finished []string          // steps, in the order in which their functions have returned
-	applied  map[string]int    // how often each enlisted write was
-	stirred  bool              // the books have changed in this step
-	violated *Violation
-	trace    *[]string // nil where nobody wants to know
+	record     record            // that is stored
+	owners     map[string]string // from tokens to names that are the same in every execution
+	author     int               // who has changed the record last
+	holder     int               // who has acquired the record last
+	regained   bool              // by a copy of the request by which the holder had acquired it before
+	results    []string          // all that have been recorded
+	executions []*execution      // of durable functions
+	ranUntil   time.Time         // when the record of the last run expires
+	books      map[string]*book  // of the saga's steps
+	finished   []string          // steps, in the order in which their functions have returned
+	applied    map[string]int    // how often each enlisted write was
+	stirred    bool              // the books have changed in this step
+	violated   *Violation
+	trace      *[]string // nil where nobody wants to know
 }
 
 // stray is a request in the network that may still be applied, whether its sender
@@ -57,7 +58,11 @@ func newWorld(b Bounds, system System, table Table) *world {
 		owners: make(map[string]string), urgent: nobody, told: nobody, author: nobody, holder: nobody,
 	}
 	for i := range b.Callers {
-		w.add(b.skew(i))
+		p := w.add(b.skew(i))
+		if i < invocationsApart {
+			w.newExecution()
+		}
+		p.execution = w.executions[i%invocationsApart]
 	}
 	return w
 }
