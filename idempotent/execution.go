@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/ikkai-go/idempotency/persistence"
@@ -24,7 +25,7 @@ type execution struct {
 const longestExecution = 31_622_400 * time.Second
 
 // prefix is how the owners of all claims of the execution begin. An ARN has no number sign.
-func (x *execution) prefix() string { return x.arn + "#" }
+func (x *execution) prefix() string { return strings.ReplaceAll(x.arn, "#", "%23") + "#" }
 
 // claim makes a claim one of the execution: for as long as that may live, since nothing is
 // written when it is suspended, and nobody but its owner can tell that it is over.

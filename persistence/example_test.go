@@ -70,3 +70,10 @@ func ExampleClaim_Judge() {
 	// 2h0m0s vacant: a fresh record replaces it
 	// repeated owned: it is this claim's own
 }
+
+func ExampleRecord_Execution() {
+	suspended := persistence.Record{Status: persistence.StatusProcessing, Owner: "arn:aws:lambda:eu-west-1:123456789012:function:orders:7/durable-execution/a/0f0e#7f3a"}
+	fmt.Println(suspended.Execution())
+	// Output:
+	// arn:aws:lambda:eu-west-1:123456789012:function:orders:7/durable-execution/a/0f0e
+}

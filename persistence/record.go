@@ -3,6 +3,7 @@ package persistence
 import (
 	"bytes"
 	"maps"
+	"strings"
 	"time"
 )
 
@@ -93,6 +94,17 @@ func (r Run) recorded() Run {
 		r.StartedAt = time.UnixMilli(r.StartedAt.UnixMilli())
 	}
 	return r
+}
+
+// Execution returns the durable execution that a record belongs to, as its owner says it;
+// empty where it is the record of a single run. The owners of an execution's claims begin with
+// its name and a number sign: see [Claim.Execution].
+func (r Record) Execution() string {
+	name, _, of := strings.Cut(r.Owner, "#")
+	if !of {
+		return ""
+	}
+	return name
 }
 
 // LeaseLive tells whether a run of this record may still be under way at now,

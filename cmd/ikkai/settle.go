@@ -25,6 +25,7 @@ func newChanging(name, notes string) *changing {
 	c := &changing{flags: newFlags("ikkai records "+name, "[KEY]", notes)}
 	c.table.Flags(c.flags)
 	c.desk = deskFlags(c.flags)
+	c.flags.StringVar(&c.desk.EndedExecution, "ended-execution", "", "the ARN of a durable execution that is over, by aws lambda get-durable-execution: its record counts as that of a run that died")
 	c.flags.StringVar(&c.change.Version, "version", "", "the version that was shown")
 	c.flags.StringVar(&c.change.From, "from", "", "a list in the place of KEY, as ikkai records list --json prints it: a file, or - for stdin")
 	c.flags.BoolVar(&c.change.Yes, "yes", false, "do it")

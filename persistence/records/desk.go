@@ -29,6 +29,11 @@ type Config struct {
 	// TTL is how long an outcome that is settled by hand is replayed. Defaults to 24 hours.
 	TTL time.Duration
 
+	// EndedExecution is the ARN of a durable execution that is known to be over, since the
+	// service says so: its records have the lease of an execution still, which may last for
+	// a year, and count as those of a run that died. Defaults to none.
+	EndedExecution string
+
 	// Now is the clock. Defaults to [time.Now].
 	Now func() time.Time
 }

@@ -35,6 +35,9 @@ type Record struct {
 	StartedAt time.Time `json:"started_at,omitzero"`
 	Function  string    `json:"function,omitempty"`
 	RequestID string    `json:"request_id,omitempty"`
+	// Execution is the durable execution that the record belongs to, also while that is
+	// suspended; empty for others.
+	Execution string `json:"execution,omitempty"`
 	// LeaseUntil ends the lease; zero where there is none.
 	LeaseUntil time.Time `json:"lease_until,omitzero"`
 	// ExpiresAt ends the record; zero for never.
@@ -76,7 +79,7 @@ type Value struct {
 func (c Config) view(r persistence.Record, now time.Time) Record {
 	v := Record{
 		Key: r.Key, Status: r.Status, Attempt: r.Attempt,
-		StartedAt: r.StartedAt, Function: r.Function, RequestID: r.RequestID,
+		Execution: r.Execution(), StartedAt: r.StartedAt, Function: r.Function, RequestID: r.RequestID,
 		LeaseUntil: r.LeaseUntil, ExpiresAt: r.ExpiresAt, Fingerprint: r.Fingerprint,
 		ShownAt: now, Version: versionOf(r), stored: r,
 	}

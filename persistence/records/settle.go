@@ -99,9 +99,15 @@ func (w *settling) carryOut(ctx context.Context, write func(context.Context, per
 func (w *settling) takeOver(ctx context.Context) (persistence.Record, error) {
 	config, seen := w.desk.config, w.shown.stored
 	now := config.Now()
+	execution := ""
+	if config.ended(seen) {
+		execution = seen.Execution() + "#"
+		w.owner = execution + strings.TrimPrefix(w.owner, execution)
+	}
 	held, err := w.desk.store.Acquire(ctx, persistence.Claim{
 		Key:        seen.Key,
 		Owner:      w.owner,
+		Execution:  execution,
 		From:       seen.Owner,
 		Now:        now.Add(-config.Margin),
 		LeaseUntil: now.Add(config.Hold),

@@ -57,11 +57,16 @@ func (c Config) stateOf(r persistence.Record, now time.Time) State {
 		return StateFailed
 	case r.Status == persistence.StatusPartial:
 		return StatePartial
-	case r.LeaseLive(now.Add(-c.Margin)):
+	case r.LeaseLive(now.Add(-c.Margin)) && !c.ended(r):
 		return StateRunning
 	default:
 		return StateDied
 	}
+}
+
+// ended tells whether a record belongs to the execution that is known to be over.
+func (c Config) ended(r persistence.Record) bool {
+	return c.EndedExecution != "" && r.Execution() == c.EndedExecution
 }
 
 // reasonOf says why a record in a state is stuck.

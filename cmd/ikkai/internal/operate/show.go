@@ -51,6 +51,7 @@ func describe(w io.Writer, r records.Record) error {
 	var rows [][]string
 	for _, row := range [][]string{
 		{"key", r.Key}, {"state", state}, {"operation", r.Operation}, {"tenant", r.Tenant}, {"function", r.Function}, {"request", r.RequestID},
+		{"execution", r.Execution},
 		{"attempt", attempt}, {"started", instant(r.StartedAt, now)}, {"lease until", instant(r.LeaseUntil, now)}, {"expires", expires},
 		{"fingerprint", r.Fingerprint}, {"result", content(r.Result)}, {"event", content(r.Event)}, {"unreadable", r.Unreadable}, {"version", r.Version},
 	} {
