@@ -415,6 +415,32 @@ func TestNoTableStandsTwice(t *testing.T) {
 	}
 }
 
+// What the READMEs show of the demo is what a recorded run has printed, but for the clock.
+func TestTheReadmesQuoteTheRecordedDemo(t *testing.T) {
+	clock := regexp.MustCompile(`^ +[0-9.]+ s`)
+	told := make(map[string]bool)
+	for line := range strings.Lines(readFile(t, "docs/demo.txt")) {
+		told[clock.ReplaceAllString(line, "")] = true
+	}
+	for _, text := range documents(t)["README.md"].code("text") {
+		for line := range strings.Lines(text) {
+			if !told[clock.ReplaceAllString(line, "")] {
+				t.Errorf("docs/demo.txt has no line\n%s", line)
+			}
+		}
+	}
+}
+
+// The page of promises has a row for each section of the draft that asks for something.
+func TestTheSectionsOfTheDraftHaveTheirTests(t *testing.T) {
+	rows := documents(t)["docs/guarantees.md"].rows()
+	for _, section := range []string{"2.1", "2.2", "2.3", "2.4", "2.5.1", "2.5.2", "2.6", "2.7", "5"} {
+		if !slices.Contains(rows, section) {
+			t.Errorf("section %s has no row", section)
+		}
+	}
+}
+
 // What a page says of an API in one go is declared so: each line of a block "go
 // declarations" begins a declaration of the module, but for its comments.
 func TestTheDeclarationsOfTheDocumentsAreThere(t *testing.T) {

@@ -3,9 +3,6 @@ package client_test
 import (
 	"errors"
 	"math"
-	"os"
-	"path/filepath"
-	"regexp"
 	"strings"
 	"testing"
 	"time"
@@ -78,34 +75,4 @@ func TestAConfigIsCopied(t *testing.T) {
 	if _, err := transport.RoundTrip(post(t)); err != nil || w.keys()[0] == "" {
 		t.Errorf("sent under %q, %v", w.keys(), err)
 	}
-}
-
-// The package's documentation names tests as evidence.
-func TestTheTestsOfTheRequirementsExist(t *testing.T) {
-	named := regexp.MustCompile(`(?m)^//\t[\d.]+ .* (Test\w+)$`).FindAllStringSubmatch(read(t, "doc.go"), -1)
-	if len(named) == 0 {
-		t.Fatal("doc.go has no table of requirements")
-	}
-	files, err := filepath.Glob("*_test.go")
-	if err != nil {
-		t.Fatal(err)
-	}
-	var tests strings.Builder
-	for _, file := range files {
-		tests.WriteString(read(t, file))
-	}
-	for _, test := range named {
-		if !strings.Contains(tests.String(), "\nfunc "+test[1]+"(") {
-			t.Errorf("there is no %s", test[1])
-		}
-	}
-}
-
-func read(t *testing.T, file string) string {
-	t.Helper()
-	text, err := os.ReadFile(file)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return string(text)
 }

@@ -92,16 +92,5 @@
 // transport. Responses that are not returned are read to their end, up to 64 KiB and for
 // up to 50 milliseconds, and closed.
 //
-// # Requirements of the draft
-//
-//	section  requirement                                  test
-//	2.1      the value is a structured-field string       TestTheKeyIsAStructuredFieldString
-//	2.1      not more than one field in a request         TestARequestWithTwoKeysIsRefused
-//	2.2      a key is unique; a UUID is recommended       TestNewKeysAreRandomUUIDs
-//	2.2      a key is not used for another request        TestEveryRequestHasItsOwnKey
-//	2.5.1    each request is sent with a key              TestEveryTryCarriesTheSameKey
-//	2.6      a retry asks for the first try's result      TestALostReplyChargesOnce
-//	2.6      a concurrent request waits for it            TestClientsThatRaceForOneKeyAllGetItsAnswer
-//	2.7      400 and 422 are corrected, not repeated      TestWhatIsDoneWithEachAnswer
-//	2.7      409 may be repeated as it is                 TestWhatIsDoneWithEachAnswer
+// docs/guarantees.md in this module has the sections of the draft, and the tests that show them.
 package client

@@ -126,37 +126,5 @@
 //   - a redrive after an alarm on the dead-letter queue. It runs what never ran, after
 //     what has overtaken it: fn must be able to bear that, or have a version to go by.
 //
-// # What shows it
-//
-//	requirement                                      test
-//	a failure, or garbage, fails alone               TestOneFailureFailsAlone
-//	also what a user's functions do, at each source  TestWhateverAUsersFunctionDoesOneRecordFails, TestWhateverDecodingDoesOneRecordFails
-//	nothing to do is acknowledged                    TestWhatThereIsNothingToDoForIsAcknowledged, TestOnlyWhatHasDoneNothingIsSkipped
-//	[] and never null, each id once, never empty     TestTheAnswerIsWhatLambdaUnderstands, TestAMessageWithoutAnIdFailsTheBatch
-//	which outcomes count as done, at each source     TestWhatCountsAsDone, TestEachCodeIsDecided
-//	in progress elsewhere is failed                  TestWhatCountsAsDone, TestAKilledRunIsNeverAcknowledged
-//	keys: by the body, by the message, by neither    TestReport54IdentityIsStableAcrossDeliveries
-//	equal requests in one batch run once             TestEqualRequestsOfABatchRunOnce, TestEqualRequestsOfTwoGroupsRunOnce
-//	the first content of a key wins                  TestTheFirstContentOfAKeyWins, TestTheFirstContentOfAKeyWinsAcrossGroups
-//	outcomes outlast the source's retention          TestOutcomesOutlastTheSourcesRetention, TestAFailedBatchTakesWhatIsDoneAlong
-//	bounded concurrency, inside the deadline         TestMessagesRunAtTheSameTimeUpToTheBound, TestWhatThereIsNoTimeForComesBackUnacquired, TestWhatIsAcquiredTooLateIsReleasedAndNotRun
-//	answered in time, settled or not                 TestEachSourceIsAnsweredInTime, TestALateRecordOfABatchLeavesTimeToAnswer
-//	what is done may die with a failed batch         TestAFailedBatchTakesWhatIsDoneAlong
-//	a panic fails its record only                    TestAPanicFailsItsMessageOnly, TestAPanicOfContentFailsItsMessageOnly, TestAnErrorWhoseMethodsPanicFailsItsMessageOnly, TestAnErrorWithoutEndFailsItsRecordOnly
-//	not recorded is not done                         TestWhatIsNotRecordedComesBack, TestAPermanentFailureAfterATakeoverComesBack
-//	order within a group, other groups go on         TestAFailureHoldsItsGroupOnly, TestNoQueueLosesAMessage
-//	poison takes its followers along, or not         TestPoisonTakesWhatItHoldsBackAlong
-//	lowest failed sequence number                    TestAShardStopsAtItsFirstFailure, TestNoShardLosesARecord
-//	order within a partition, only failures named    TestAFailureHoldsItsPartitionOnly, TestNoTopicLosesARecord, TestAStoryOfATopic
-//	Kafka's bytes, null, and what is wrong with them TestAKafkaEventIsDecoded, TestTombstones, TestWhatIsWrongWithAKafkaRecordIsItsOwnFault
-//	typed images, removal by TTL                     TestChangesAreTyped
-//	aggregates                                       TestRecordsThatAreTakenApart, and package kpl
-//	a batch is found out about within its time       TestABatchIsIdentifiedWithinItsTime, TestABatchOfManyPartsIsCutShort
-//	ids for sending                                  TestIdsForSendingAreAcceptedAndDistinct
-//	envelopes, SNS, EventBridge                      TestEnvelopes, TestAsynchronousEventsRunOnce
-//	fn and the guard see the same request            TestFnAndKeySeeTheSameRequest, TestAnEventIsKnownByTheExactName
-//	no payload in the log                            TestTheLogHoldsNoPayload
-//
-// The three tests of queues, shards and topics play random worlds in virtual time, with
-// failing handlers, a faulty DynamoDB and environments that are killed.
+// docs/guarantees.md in this module names the tests that show all of this.
 package eventguard

@@ -158,24 +158,5 @@
 // work. Trailers are not replayed. What a store can't hold (400 KB in DynamoDB) is
 // completed without a response as well.
 //
-// # Requirements
-//
-// Sections of the draft, and the tests that show them.
-//
-//	section  requirement                                          test
-//	2.1      a structured field's string; bare as well            TestQuotedAndBareAreOneKey
-//	2.1      one header only                                      TestAKeyThatCannotBeReadIsNeverNoKey
-//	2.2      no reuse with another payload                        TestAnotherRequestUnderTheKeyIsRefused
-//	2.3      keys expire                                          TestAKeyIsForgottenWhenItExpires
-//	2.4      a fingerprint of the payload                         TestTheFingerprint
-//	2.5.2    the resource finds the key and enforces it           TestADuplicateIsReplayed
-//	2.6      a first request is processed normally                TestADuplicateIsReplayed
-//	2.6      a retry gets the result, success or error            TestReport47SettledResponsesAreKeptAndOthersReleased
-//	2.6      a concurrent request gets a conflict                 TestARunningDuplicateIsAConflict
-//	2.7      missing: 400 with a link                             TestAMissingKeyIsRefused
-//	2.7      reused: 422 with a link                              TestAnotherRequestUnderTheKeyIsRefused
-//	2.7      outstanding: 409 with a problem description          TestARunningDuplicateIsAConflict
-//	2.7      problem documents, Link rel=describedby              TestEveryRefusalIsAProblemDocument
-//	5        a published format, checked before anything else     TestKeysMustHaveThePublishedFormat
-//	5        a composite key                                      TestReport45AnotherCallersKeyIsAnotherKey
+// docs/guarantees.md in this module has the sections of the draft, and the tests that show them.
 package httpguard

@@ -1,9 +1,6 @@
 package httpguard_test
 
 import (
-	"os"
-	"path/filepath"
-	"regexp"
 	"strings"
 	"testing"
 
@@ -11,39 +8,6 @@ import (
 	"github.com/ikkai-go/idempotency/idempotent/httpguard"
 	"github.com/ikkai-go/idempotency/persistence"
 )
-
-// Every test that the table of requirements names is there.
-func TestTheTableOfRequirementsNamesTests(t *testing.T) {
-	files, err := filepath.Glob("*_test.go")
-	if err != nil {
-		t.Fatal(err)
-	}
-	var tests strings.Builder
-	for _, name := range files {
-		text, err := os.ReadFile(name)
-		if err != nil {
-			t.Fatal(err)
-		}
-		tests.Write(text)
-	}
-	doc, err := os.ReadFile("doc.go")
-	if err != nil {
-		t.Fatal(err)
-	}
-	rows := regexp.MustCompile(`(?m)^//\t([0-9.]+) .*\s(Test\w+)$`).FindAllStringSubmatch(string(doc), -1)
-	sections := make(map[string]bool)
-	for _, row := range rows {
-		sections[row[1]] = true
-		if !strings.Contains(tests.String(), "\nfunc "+row[2]+"(t *testing.T)") {
-			t.Errorf("section %s: there is no %s", row[1], row[2])
-		}
-	}
-	for _, section := range []string{"2.1", "2.2", "2.3", "2.4", "2.5.2", "2.6", "2.7", "5"} {
-		if !sections[section] {
-			t.Errorf("section %s is not in the table", section)
-		}
-	}
-}
 
 // Records outlive deployments: the stored form of a response stays.
 func TestTheFormatOfAResponseStays(t *testing.T) {
