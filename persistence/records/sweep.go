@@ -119,6 +119,7 @@ type Case struct {
 
 // Swept says what a sweep has come to.
 type Swept struct {
+	// How many stuck requests had each [Fate], and how many were sent.
 	Ended     int     `json:"ended"`
 	Left      int     `json:"left"`
 	Changed   int     `json:"changed"`
