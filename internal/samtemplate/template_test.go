@@ -2,8 +2,10 @@ package samtemplate_test
 
 import (
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -56,6 +58,34 @@ func TestNoFunctionMayTouchTheRecordsOfAnother(t *testing.T) {
 			if template.Allows(function, action, "IdempotencyTable", operations[function]+"#1") {
 				t.Errorf("%s may %s", function, action)
 			}
+		}
+	}
+}
+
+// TestWhoResumesMayReadAllRecordsAndWriteNone but those of its own messages. What it does to the
+// others, their functions do.
+func TestWhoResumesMayReadAllRecordsAndWriteNone(t *testing.T) {
+	template := read(t, ours)
+	for _, operation := range append(slices.Collect(maps.Values(operations)), "resume") {
+		key := operation + "#7a8c7a36b0794d1e"
+		for _, action := range []string{"GetItem", "PutItem", "UpdateItem", "DeleteItem"} {
+			want := operation == "resume" || action == "GetItem"
+			if got := template.Allows("ResumeFunction", action, "IdempotencyTable", key); got != want {
+				t.Errorf("it may %s %s: %t", action, key, got)
+			}
+		}
+	}
+	if !template.Allows("ResumeFunction", "Scan", "IdempotencyTable", "") || template.Allows("ResumeFunction", "GetItem", "SalesTable", "sale#1") {
+		t.Error("it may not look for records, or may look elsewhere")
+	}
+	for function := range operations {
+		if template.Allows(function, "GetItem", "IdempotencyTable", "resume#1") {
+			t.Errorf("%s may read the records of messages", function)
+		}
+	}
+	for _, s := range template.Statements("ResumeFunction") {
+		if s.Sid == "Functions" && s.Resource != "CheckoutFunction.Arn" || s.Sid == "Messages" && s.Resource != "AbandonedQueue.Arn" {
+			t.Errorf("it may %v %s", s.Actions, s.Resource)
 		}
 	}
 }
