@@ -55,9 +55,9 @@ func runList(ctx context.Context, args []string, stdout, stderr io.Writer) error
 	flags.StringVar(&listing.Filter.Operation, "operation", "", "those of an operation")
 	flags.StringVar(&listing.Filter.Tenant, "tenant", "", "those of a tenant, of an operation")
 	flags.BoolVar(&listing.Filter.Stuck, "stuck", false, "those that are stuck")
-	flags.Func("reason", "those that are stuck for this reason: run_died, not_resumed, outcome_unknown, compensation_failed", func(name string) error {
+	flags.Func("reason", "those that are stuck for this reason: run_died, not_resumed, outcome_unknown, compensation_failed, unreadable", func(name string) error {
 		reason := records.Reason(name)
-		if !slices.Contains([]records.Reason{records.StuckDied, records.StuckPartial, records.StuckUnknown, records.StuckUndoing}, reason) {
+		if !slices.Contains([]records.Reason{records.StuckDied, records.StuckPartial, records.StuckUnknown, records.StuckUndoing, records.StuckUnreadable}, reason) {
 			return errors.New("there is no such reason")
 		}
 		listing.Filter.Reason = reason
@@ -91,7 +91,7 @@ func runList(ctx context.Context, args []string, stdout, stderr io.Writer) error
 }
 
 func stateNames() []string {
-	return []string{string(records.StateRunning), string(records.StateDied), string(records.StatePartial), string(records.StateCompleted), string(records.StateFailed), string(records.StateExpired)}
+	return []string{string(records.StateRunning), string(records.StateDied), string(records.StatePartial), string(records.StateCompleted), string(records.StateFailed), string(records.StateExpired), string(records.StateUnreadable)}
 }
 
 func runShow(ctx context.Context, args []string, stdout, stderr io.Writer) error {

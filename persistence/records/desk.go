@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"time"
 
@@ -135,18 +136,15 @@ func (c Config) shown(r persistence.Record, now time.Time) Record {
 
 // Open returns a record that was shown with all its values: the result, the outputs of the
 // steps, and the event, taken out of their envelopes. What is in them may be nobody else's
-// business; it is for the caller to ask who asks.
+// business; it is for the caller to ask who asks. A record that can't be understood has none that
+// could be told apart: it stays as it was shown.
 func (d *Desk) Open(ctx context.Context, shown Record) (Record, error) {
-	r := shown.stored.Clone()
-	for _, behind := range slices.Backward(d.fronts) {
-		front, ok := behind.(storekit.Opener)
-		if !ok {
-			continue
-		}
-		var err error
-		if r, err = front.Open(ctx, r); err != nil {
-			return Record{}, err
-		}
+	if shown.Unreadable != "" {
+		return shown, nil
+	}
+	r, err := d.opened(ctx, shown)
+	if err != nil {
+		return Record{}, err
 	}
 	v := d.config.shown(r, shown.ShownAt)
 	if v.Result != nil && !v.Result.Omitted {
@@ -160,8 +158,37 @@ func (d *Desk) Open(ctx context.Context, shown Record) (Record, error) {
 			v.Steps[n].Output.Content = step.entry.Output
 		}
 	}
+	if v.Undoing != nil {
+		v.Undoing.open()
+	}
 	v.stored, v.Version = shown.stored, shown.Version
 	return v, nil
+}
+
+// opened is a record that was shown, without the envelopes that the fronts have made.
+func (d *Desk) opened(ctx context.Context, shown Record) (r persistence.Record, err error) {
+	r = shown.stored.Clone()
+	for _, behind := range slices.Backward(d.fronts) {
+		front, ok := behind.(storekit.Opener)
+		if !ok {
+			continue
+		}
+		if r, err = front.Open(ctx, r); err != nil {
+			return r, err
+		}
+	}
+	return r, nil
+}
+
+// foreign is the form of an envelope in an opened record that no front of this desk's store has
+// made; empty where there is none.
+func foreign(opened persistence.Record) string {
+	for _, value := range append(slices.Collect(maps.Values(opened.Steps)), opened.Event) {
+		if form, _, ok := storekit.OpenEnvelope(value); ok {
+			return form
+		}
+	}
+	return ""
 }
 
 func later(a, b time.Time) time.Time {

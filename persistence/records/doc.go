@@ -23,8 +23,10 @@
 //
 // Settling takes the record over, as a run would that finds a dead one, and then records what the
 // operator knows: the outcome, or an entry of a step. From the first of these writes a run that
-// comes back after all has lost its lease, and is told so. Where the operator's process dies
-// between them the record is PROCESSING for another [Config.Hold], and then as it was.
+// comes back after all has lost its lease, and is told so. Once begun, a settlement goes on though
+// the caller's context ends, for [Config.Hold] at most. Where the operator's process dies between
+// the writes the record is PROCESSING for that time, and then that of a run that has died, also
+// where it was given up before: a guard that refuses unknown outcomes leaves it to be settled again.
 //
 // A record that is forgotten is gone: the next request runs. An environment that has a finished
 // record in its memory (cached.Store) goes on replaying it until it ends.

@@ -61,6 +61,7 @@ func ExampleDesk_Settle() {
 	// payment#7a8c: the state is died.
 	// Take the record over from its owner, who has lost it from then on (attempt 2).
 	// Record that the request has succeeded, with a result of 17 bytes; duplicates are told so for 24h0m0s.
+	// Note: it is written in the clear, which functions with a store that seals (package sealed) refuse: settle theirs with a store like theirs.
 	// completed <nil>
 }
 

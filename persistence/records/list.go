@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/ikkai-go/idempotency/persistence"
@@ -94,7 +95,7 @@ func (d *Desk) page(ctx context.Context, f Filter, q storekit.Query) (Page, erro
 		}
 	}
 	for _, u := range stored.Unreadable {
-		if v := d.config.unreadable(u, now); f.matchesKey(v) {
+		if v := d.config.unreadable(u, now); f.matchesUnreadable(v) {
 			page.Records = append(page.Records, v)
 		}
 	}
@@ -109,7 +110,8 @@ func (d *Desk) List(ctx context.Context, f Filter) iter.Seq2[Record, error] {
 			yield(Record{}, err)
 			return
 		}
-		ctx, cancel := context.WithCancel(ctx)
+		caller := ctx
+		ctx, cancel := context.WithCancel(caller)
 		reading := &reading{desk: d, filter: f, pages: make(chan pageOrError)}
 		defer reading.all.Wait()
 		defer cancel()
@@ -141,6 +143,9 @@ func (d *Desk) List(ctx context.Context, f Filter) iter.Seq2[Record, error] {
 				return
 			}
 		}
+		if reading.cut.Load() { // nobody has broken it off but the caller's context
+			yield(Record{}, &persistence.Fault{Op: "list", Retryable: true, Err: context.Cause(caller)})
+		}
 	}
 }
 
@@ -150,6 +155,7 @@ type reading struct {
 	filter Filter
 	pages  chan pageOrError
 	all    sync.WaitGroup
+	cut    atomic.Bool // a segment was not read to its end
 }
 
 type pageOrError struct {
@@ -166,9 +172,14 @@ func (r *reading) segment(ctx context.Context, n int) {
 		select {
 		case r.pages <- pageOrError{page, err}:
 		case <-ctx.Done():
+			r.cut.Store(true)
 			return
 		}
-		if q.Cursor = page.Cursor; err != nil || q.Cursor == "" || !r.pause(ctx, page.Units) {
+		if q.Cursor = page.Cursor; err != nil || q.Cursor == "" {
+			return
+		}
+		if !r.pause(ctx, page.Units) {
+			r.cut.Store(true)
 			return
 		}
 	}
@@ -224,7 +235,10 @@ func (f Filter) query() storekit.Query {
 
 // statuses are those of records in the states that are wanted.
 func (f Filter) statuses() []persistence.Status {
-	if f.Stuck || f.Reason != NotStuck {
+	switch {
+	case f.Reason == StuckUnreadable:
+		return nil // it may have any status, also one that is none
+	case f.Stuck || f.Reason != NotStuck:
 		return []persistence.Status{persistence.StatusProcessing, persistence.StatusPartial}
 	}
 	var all []persistence.Status
@@ -246,6 +260,11 @@ func (f Filter) statuses() []persistence.Status {
 }
 
 func (f Filter) matchesKey(r Record) bool { return strings.HasPrefix(r.Key, f.prefix()) }
+
+// matchesUnreadable lets through what may be wanted: a state and a start are not known of it.
+func (f Filter) matchesUnreadable(r Record) bool {
+	return f.matchesKey(r) && (f.Reason == NotStuck || f.Reason == r.Stuck)
+}
 
 func (f Filter) matches(r Record) bool {
 	switch {

@@ -34,7 +34,8 @@ func (p *Plan) String() string {
 // Do carries the plan out and returns the record as it is then; the zero Record where it is
 // gone. A [*ChangedError] or a [*RunningError] says that the record is not what was shown, and
 // that nothing was done. After any other error the same plan can be carried out again, as long as
-// nobody else has the record: what it has done before is not done twice.
+// nobody else has the record: what it has done before is not done twice. A settlement that has
+// begun does not end with the context, but after [Config.Hold].
 func (p *Plan) Do(ctx context.Context) (Record, error) { return p.do(ctx) }
 
 func (p *Plan) does(format string, args ...any) {

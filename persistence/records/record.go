@@ -92,7 +92,7 @@ func (c Config) view(r persistence.Record, now time.Time) Record {
 
 // unreadable is what is seen of a record that can't be understood.
 func (c Config) unreadable(u storekit.Unreadable, now time.Time) Record {
-	v := Record{Key: u.Key, ShownAt: now, Unreadable: u.Err.Error()}
+	v := Record{Key: u.Key, State: StateUnreadable, Stuck: StuckUnreadable, ShownAt: now, Unreadable: u.Err.Error()}
 	v.Operation, v.Tenant = partsOf(u.Key)
 	return v
 }

@@ -2,6 +2,7 @@ package records
 
 import (
 	"context"
+	"errors"
 	"fmt"
 )
 
@@ -56,6 +57,9 @@ func (d *Desk) Resume(ctx context.Context, shown Record, r Resumption) (*Plan, e
 		}
 	}
 	p.does("Send the %s event of %d bytes to the function, which goes on where its record says.", from, len(event))
+	if r.RecordKey == nil && r.Event != nil {
+		p.note("that the given event is this request's was not checked: the function runs whatever it says.")
+	}
 	if open := namesIn(shown.Steps, PhaseStarted); open != "" {
 		p.note("of %s it is not known whether it has happened. Unless its step has a Reconcile, the function will refuse: settle it first.", open)
 	} else if shown.State == StateDied {
@@ -69,21 +73,27 @@ func (d *Desk) Resume(ctx context.Context, shown Record, r Resumption) (*Plan, e
 // moment is for the function's guard to see.
 func (d *Desk) invoke(ctx context.Context, shown Record, event []byte, send func(context.Context, []byte) error) (Record, error) {
 	before, err := d.Show(ctx, shown.Key)
+	_, gone := errors.AsType[*NotFoundError](err)
 	switch {
+	case gone:
+		return Record{}, &ChangedError{Key: shown.Key}
 	case err != nil:
-		return Record{}, d.changed(ctx, shown.Key)
+		return Record{}, failed(shown.Key, "looking at it once more, before anything is sent", err)
 	case before.Version != shown.Version:
 		return Record{}, &ChangedError{Key: shown.Key, Now: &before}
 	}
 	sent := send(ctx, event)
 	after, err := d.Show(ctx, shown.Key)
+	_, gone = errors.AsType[*NotFoundError](err)
 	switch {
 	case sent != nil:
 		return after, fmt.Errorf("records: %s: the function has answered with an error: %w", shown.Key, sent)
+	case gone: // as guards leave it that keep no outcome
+		return Record{}, nil
 	case err != nil:
 		return Record{}, fmt.Errorf("records: %s: it was sent; looking at what has become of it: %w", shown.Key, err)
 	case after.Version == before.Version:
-		return after, &RefusedError{after.Key, after.State, "the function has answered, and has not touched the record: it may have another guard, or the event another key"}
+		return after, fmt.Errorf("records: %s: the function has run and answered, and has not touched the record: it may have another guard, or the event another key. Find out what it has done", after.Key)
 	default:
 		return after, nil
 	}

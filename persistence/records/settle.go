@@ -3,6 +3,7 @@ package records
 import (
 	"context"
 	"crypto/rand"
+	"errors"
 	"fmt"
 	"strings"
 
@@ -26,6 +27,20 @@ func (d *Desk) Settle(ctx context.Context, shown Record, s Settlement) (*Plan, e
 		return refuse("only what is not finished can be settled; a record that is wrong can be forgotten")
 	case shown.stored.Owner == "", shown.Attempt == 0:
 		return refuse("it has no owner, or does not count its attempts, so another toolkit has written it: nothing tells whether it changes meanwhile")
+	}
+	if s.writes() {
+		// What the functions have put into envelopes, their store takes out of them, and refuses
+		// what is in none.
+		opened, err := d.opened(ctx, shown)
+		if err != nil {
+			return nil, fmt.Errorf("records: %s: opening what it has: %w", shown.Key, err)
+		}
+		if form := foreign(opened); form != "" {
+			return refuse("its values are in envelopes of the form %s, which this store does not make: the functions would refuse what it writes. Use a store like theirs", form)
+		}
+		if len(d.fronts) == 0 && len(opened.Steps) == 0 && len(opened.Event) == 0 {
+			p.note("it is written in the clear, which functions with a store that seals (package sealed) refuse: settle theirs with a store like theirs.")
+		}
 	}
 	w := &settling{desk: d, shown: shown, owner: rand.Text(), settlement: s}
 	if s.step != "" {
@@ -83,13 +98,23 @@ func namesIn(steps []Step, phase Phase) string {
 	return strings.Join(names, ", ")
 }
 
-// carryOut takes the record over, writes, and returns what has become of it.
+// carryOut takes the record over, writes, and returns what has become of it. Once begun it does
+// not end with the caller's context: a browser that has gone would leave the record taken over, and
+// one that was given up before would be that of a run that has died.
 func (w *settling) carryOut(ctx context.Context, write func(context.Context, persistence.Record) error) (Record, error) {
+	if err := ctx.Err(); err != nil {
+		return Record{}, failed(w.shown.Key, "nothing was done", err)
+	}
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), w.desk.config.Hold)
+	defer cancel()
 	held, err := w.takeOver(ctx)
 	if err != nil {
 		return Record{}, err
 	}
 	if err := write(ctx, held); err != nil {
+		if errors.Is(err, persistence.ErrTooLarge) { // and was not written
+			w.letGo(ctx, held)
+		}
 		return Record{}, err
 	}
 	return w.desk.Show(ctx, w.shown.Key)
@@ -151,6 +176,14 @@ func (w *settling) giveBack(ctx context.Context, held persistence.Record) error 
 		_ = w.desk.store.Release(ctx, held.Lease()) // or the hold ends it
 	}
 	return w.desk.changed(ctx, held.Key)
+}
+
+// letGo gives up a record about which nothing can be recorded, if it was given up before: see
+// giveBack.
+func (w *settling) letGo(ctx context.Context, held persistence.Record) {
+	if w.shown.stored.Status == persistence.StatusPartial {
+		_ = w.desk.store.Release(ctx, held.Lease()) // or the hold ends it
+	}
 }
 
 // complete records the outcome.

@@ -65,6 +65,9 @@ func DeclineStep(name string) Settlement { return Settlement{kind: stepDeclined,
 // compensation does not run any more.
 func UndoStep(name string) Settlement { return Settlement{kind: stepUndone, step: name} }
 
+// writes tells whether there is a content to be written, which fronts would change on its way.
+func (s Settlement) writes() bool { return s.kind != settleCompleted || s.content != nil }
+
 // outcome is what the settlement records of a request, and what that means in words.
 func (s Settlement) outcome() (o persistence.Outcome, what string, err error) {
 	switch {

@@ -91,7 +91,7 @@ func finished(step Step, all []Step, output []byte) ([]byte, error) {
 
 // checkpoint records the entry and gives the record up.
 func (w *settling) checkpoint(ctx context.Context, keeper persistence.Checkpointer, held persistence.Record) error {
-	if held.Status == persistence.StatusPartial {
+	if _, recorded := held.Steps[w.entry]; held.Status == persistence.StatusPartial && recorded {
 		return nil // an earlier try has come this far
 	}
 	lease := held.Lease()

@@ -24,6 +24,10 @@ const (
 	StateFailed State = "failed"
 	// StateExpired is a record that counts as absent, and that the store has not removed yet.
 	StateExpired State = "expired"
+	// StateUnreadable is a record that can't be understood: one of a later version, or one
+	// that somebody has changed by hand. Lists have it whatever state is asked for, since
+	// it may be in any.
+	StateUnreadable State = "unreadable"
 )
 
 // Reason is why a request needs a person to look at it, or a client to send it again.
@@ -44,6 +48,9 @@ const (
 	// StuckUndoing is a request that has failed for good, and that has a compensation which
 	// failed.
 	StuckUndoing Reason = "compensation_failed"
+	// StuckUnreadable is a request whose record can't be understood: each try of it is
+	// refused, until the record expires.
+	StuckUnreadable Reason = "unreadable"
 )
 
 // stateOf judges a record at a time.

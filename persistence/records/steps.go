@@ -47,14 +47,22 @@ type Step struct {
 
 // Undoing is how far undoing the steps of a request has come that has failed for good.
 type Undoing struct {
-	// ErrorType and Message are the failure; empty where it is not opened.
+	// ErrorType and Message are the failure. The message is a content, empty where the record
+	// is not opened ([Desk.Open]), and so is the type where it is in an envelope.
 	ErrorType string `json:"error_type,omitempty"`
 	Message   string `json:"message,omitempty"`
-	// Blocked says that a compensation has failed: of BlockedStep, with BlockedBy.
-	Blocked     bool   `json:"blocked,omitempty"`
-	BlockedStep string `json:"blocked_step,omitempty"`
-	BlockedBy   string `json:"blocked_by,omitempty"`
+	// Blocked says that a compensation has failed: of BlockedStep, with an error of the type
+	// BlockedBy and BlockedMessage, which are hidden in the same way.
+	Blocked        bool   `json:"blocked,omitempty"`
+	BlockedStep    string `json:"blocked_step,omitempty"`
+	BlockedBy      string `json:"blocked_by,omitempty"`
+	BlockedMessage string `json:"blocked_message,omitempty"`
+
+	message, blockedMessage string // as they are stored
 }
+
+// open shows the messages.
+func (u *Undoing) open() { u.Message, u.BlockedMessage = u.message, u.blockedMessage }
 
 // stepsOf reads the entries of a record's steps. What is in an envelope is known by its name.
 func stepsOf(r persistence.Record) ([]Step, *Undoing) {
@@ -152,7 +160,7 @@ func (u *Undoing) decide(stored []byte) (declined []string) {
 	if stepentry.Decode(stored, &d) != nil {
 		return nil
 	}
-	u.ErrorType, u.Message = d.Type, d.Message
+	u.ErrorType, u.message = d.Type, d.Message
 	return d.Declined
 }
 
@@ -160,9 +168,6 @@ func (u *Undoing) block(stored []byte) {
 	u.Blocked = true
 	var f stepentry.CompensationFailure
 	if json.Unmarshal(stored, &f) == nil {
-		u.BlockedStep, u.BlockedBy = f.Step, f.Type
-		if f.Message != "" {
-			u.BlockedBy += ": " + f.Message
-		}
+		u.BlockedStep, u.BlockedBy, u.blockedMessage = f.Step, f.Type, f.Message
 	}
 }

@@ -71,7 +71,7 @@ func describe(w io.Writer, r records.Record) error {
 	if u := r.Undoing; u != nil {
 		fmt.Fprintf(w, "\nundoing   it has failed for good%s\n", failure(u.ErrorType, u.Message))
 		if u.Blocked {
-			fmt.Fprintf(w, "          undoing %s has failed%s\n", orDash(u.BlockedStep), failure("", u.BlockedBy))
+			fmt.Fprintf(w, "          undoing %s has failed%s\n", orDash(u.BlockedStep), failure(u.BlockedBy, u.BlockedMessage))
 		}
 	}
 	return nil
