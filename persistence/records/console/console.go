@@ -24,8 +24,9 @@ const (
 	ReadWrite
 )
 
-// Part says which content of a record [Config.Redact] is asked about: "result", "event", or
-// "step/" and the name of a step.
+// Part says which content of a record [Config.Redact] is asked about: "result", "event", "step/"
+// and the name of a step, or, of a request that is being undone, "failure" and "compensation": the
+// messages of why, and of a compensation that has failed.
 type Part string
 
 // Config says what a console shows and to whom. The zero value shows, and changes nothing.

@@ -9,10 +9,13 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
+	"github.com/ikkai-go/idempotency/persistence"
 	"github.com/ikkai-go/idempotency/persistence/records"
 	"github.com/ikkai-go/idempotency/persistence/records/console"
+	"github.com/ikkai-go/idempotency/persistence/storekit"
 )
 
 func TestWhoMayDoWhat(t *testing.T) {
@@ -270,5 +273,60 @@ func TestAConfigThatMakesNoSense(t *testing.T) {
 	}
 	if _, err := console.New(nil, console.Config{}); !errors.Is(err, console.ErrConfig) {
 		t.Errorf("no desk: %v", err)
+	}
+}
+
+// slow is a store whose table answers late, as one does that is throttled.
+type slow struct{ *persistence.Memory }
+
+func (s slow) List(_ context.Context, _ storekit.Query) (page storekit.Page, err error) {
+	time.Sleep(5 * time.Second)
+	return storekit.Page{Records: s.Records(), Seen: len(s.Records())}, nil
+}
+
+// TestASlowTableIsNotTakenForAnEmptyOne: that nothing matches is said of what was looked at.
+func TestASlowTableIsNotTakenForAnEmptyOne(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := newLab(t, console.Config{})
+		l.acquire("payment#1", time.Hour)
+		desk, err := records.New(slow{l.store.(*persistence.Memory)}, records.Config{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if l.handler, err = console.New(desk, console.Config{}); err != nil {
+			t.Fatal(err)
+		}
+		if got := keysOf(l.must("/api/records", nil)); len(got) != 1 {
+			t.Errorf("it lists %v", got)
+		}
+	})
+}
+
+// TestMessagesOfFailuresAreRedactedToo, as all that is a content.
+func TestMessagesOfFailuresAreRedactedToo(t *testing.T) {
+	const secret = "card 4111111111111111"
+	var parts []string
+	l := newLab(t, console.Config{Redact: func(_ context.Context, _ records.Record, part console.Part, _ []byte) []byte {
+		parts = append(parts, string(part))
+		return []byte("hidden")
+	}})
+	lease := l.acquire("payment#1", time.Hour)
+	store := l.store.(persistence.Checkpointer)
+	for name, entry := range map[string]string{
+		"reserve": `{"order":1,"compensable":true}`, ":unwinding": `{"errorType":"T","errorMessage":"` + secret + `"}`,
+		":compensation": `{"step":"reserve","errorType":"T","errorMessage":"` + secret + `"}`,
+	} {
+		if err := store.Checkpoint(t.Context(), lease, name, []byte(entry)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	shown := l.shown("payment#1")
+	for _, path := range []string{"/api/records", "/api/record?key=payment%231"} {
+		if answer := fmt.Sprint(l.must(path, nil)); strings.Contains(answer, secret) || !strings.Contains(answer, "compensation_failed") {
+			t.Errorf("%s: %s", path, answer)
+		}
+	}
+	if answer := fmt.Sprint(l.must("/api/open", shown)); strings.Contains(answer, secret) || !slices.Contains(parts, "failure") || !slices.Contains(parts, "compensation") {
+		t.Errorf("opened: %s, redacted were %q", answer, parts)
 	}
 }

@@ -21,8 +21,8 @@
 //
 // # What is shown
 //
-// Lists and records show sizes; results, outputs of steps and events only when somebody
-// asks for those of one record, and then what [Config.Redact] leaves of them. That somebody
+// Lists and records show sizes; results, outputs of steps, events and the messages of failures
+// only when somebody asks for those of one record, and then what [Config.Redact] leaves of them. That somebody
 // has asked is logged, as is everything that was done; contents never are.
 //
 // # What is done

@@ -92,13 +92,9 @@ func (c *Console) list(r *http.Request) (any, error) {
 	if asked != (filter{}) {
 		wanted.PageSize = max(wanted.PageSize, 500) // most will not match
 	}
-	ctx, cancel := context.WithTimeout(r.Context(), patience)
-	defer cancel()
-	for len(out.Records) < c.config.PageSize {
-		read, err := c.desk.Page(ctx, wanted, out.Cursor)
-		if ctx.Err() != nil && r.Context().Err() == nil {
-			return out, nil // the cursor goes on from here
-		}
+	// One page of the store at least: without a cursor an empty answer says that nothing matches.
+	for began := time.Now(); len(out.Records) < c.config.PageSize; {
+		read, err := c.desk.Page(r.Context(), wanted, out.Cursor)
 		if err != nil {
 			return nil, err
 		}
@@ -115,6 +111,9 @@ func (c *Console) list(r *http.Request) (any, error) {
 		if out.Units >= c.config.MaxUnits {
 			out.Limited = true
 			break
+		}
+		if time.Since(began) >= patience {
+			break // the cursor goes on from here
 		}
 	}
 	return out, nil
@@ -170,9 +169,12 @@ func (c *Console) still(ctx context.Context, s shown) (records.Record, error) {
 
 // opened are the contents of a record, as text.
 type opened struct {
-	Result *string           `json:"result,omitempty"`
-	Event  *string           `json:"event,omitempty"`
-	Steps  map[string]string `json:"steps,omitempty"`
+	Result *string `json:"result,omitempty"`
+	Event  *string `json:"event,omitempty"`
+	// Failure and Compensation are the messages of a request that is being undone.
+	Failure      *string           `json:"failure,omitempty"`
+	Compensation *string           `json:"compensation,omitempty"`
+	Steps        map[string]string `json:"steps,omitempty"`
 }
 
 // open returns the contents of one record. It is a POST so that no link and no history has
@@ -190,12 +192,23 @@ func (c *Console) open(r *http.Request, s shown) (any, error) {
 	out := opened{Steps: make(map[string]string)}
 	out.Result = c.text(r.Context(), full, "result", full.Result)
 	out.Event = c.text(r.Context(), full, "event", full.Event)
+	if u := full.Undoing; u != nil {
+		out.Failure = c.text(r.Context(), full, "failure", message(u.Message))
+		out.Compensation = c.text(r.Context(), full, "compensation", message(u.BlockedMessage))
+	}
 	for _, step := range full.Steps {
 		if text := c.text(r.Context(), full, Part("step/"+step.Name), step.Output); text != nil {
 			out.Steps[step.Name] = *text
 		}
 	}
 	return out, nil
+}
+
+func message(text string) *records.Value {
+	if text == "" {
+		return nil
+	}
+	return &records.Value{Content: []byte(text)}
 }
 
 // text returns what may be shown of a content; nil where there is none.

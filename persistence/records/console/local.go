@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"net/netip"
 	"net/url"
+	"strings"
 	"time"
 )
 
@@ -48,6 +49,7 @@ func Local(ctx context.Context, listener net.Listener, console http.Handler, rea
 // local lets nobody through but the browser that was given the token.
 type local struct {
 	token string
+	path  string // of the page; random
 	host  netip.AddrPort
 	names map[string]bool // that the server is called by
 	next  http.Handler
@@ -55,11 +57,13 @@ type local struct {
 
 func newLocal(host netip.AddrPort, next http.Handler) *local {
 	_, port, _ := net.SplitHostPort(host.String())
+	path := "/" + rand.Text()
 	return &local{
 		token: rand.Text(),
+		path:  path + "/",
 		host:  host,
 		names: map[string]bool{host.String(): true, net.JoinHostPort("localhost", port): true},
-		next:  next,
+		next:  http.StripPrefix(path, next),
 	}
 }
 
@@ -81,11 +85,12 @@ func (l *local) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	case !l.own(r.Header.Get("Origin")):
 		problem(w, http.StatusForbidden, "wrong_origin", "Requests of other pages are refused.")
 	case l.matches(r.URL.Query().Get("token")) && r.Method == http.MethodGet:
-		http.SetCookie(w, &http.Cookie{Name: l.cookie(), Value: l.token, Path: "/", HttpOnly: true, SameSite: http.SameSiteStrictMode}) //nolint:gosec // there is no TLS on loopback
+		http.SetCookie(w, &http.Cookie{Name: l.cookie(), Value: l.token, Path: l.path, HttpOnly: true, SameSite: http.SameSiteStrictMode}) //nolint:gosec // there is no TLS on loopback
 		w.Header().Set("Referrer-Policy", "no-referrer")
 		w.Header().Set("Cache-Control", "no-store")
-		http.Redirect(w, r, "/", http.StatusSeeOther)
-	case !l.known(r):
+		w.Header().Set("Location", l.path)
+		w.WriteHeader(http.StatusSeeOther)
+	case !strings.HasPrefix(r.URL.Path, l.path), !l.known(r):
 		problem(w, http.StatusUnauthorized, "no_token", "Open the address that the command has printed: it has a token.")
 	default:
 		l.next.ServeHTTP(w, r)

@@ -41,6 +41,7 @@ func TestOnOnesOwnMachineOnlyTheBrowserWithTheTokenIsLetIn(t *testing.T) {
 	address := serve(t, newLab(t, console.Config{Access: everybodyWrites}).handler)
 	token := address.Query().Get("token")
 	jar, _ := cookiejar.New(nil)
+	home := homeOf(t, address)
 	for _, test := range []struct {
 		name   string
 		path   string
@@ -52,16 +53,18 @@ func TestOnOnesOwnMachineOnlyTheBrowserWithTheTokenIsLetIn(t *testing.T) {
 		{name: "the API without a token", path: "/api/records", status: http.StatusUnauthorized},
 		{name: "with a wrong token", path: "/?token=guess", status: http.StatusUnauthorized},
 		{name: "with an empty token", path: "/?token=", status: http.StatusUnauthorized},
-		{name: "with a wrong cookie", path: "/", cookie: "guess", status: http.StatusUnauthorized},
-		{name: "by a name that leads here", path: "/", cookie: token, change: func(r *http.Request) { r.Host = "evil.example:" + address.Port() }, status: http.StatusMisdirectedRequest},
+		{name: "with a wrong cookie", path: home + "", cookie: "guess", status: http.StatusUnauthorized},
+		{name: "by a name that leads here", path: home + "", cookie: token, change: func(r *http.Request) { r.Host = "evil.example:" + address.Port() }, status: http.StatusMisdirectedRequest},
 		{name: "by a name with the token", path: "/?token=" + token, change: func(r *http.Request) { r.Host = "evil.example" }, status: http.StatusMisdirectedRequest},
-		{name: "by another port", path: "/", cookie: token, change: func(r *http.Request) { r.Host = "127.0.0.1:1" }, status: http.StatusMisdirectedRequest},
-		{name: "from a page of another origin", path: "/api/about", cookie: token, change: func(r *http.Request) { r.Header.Set("Origin", "http://127.0.0.1:1") }, status: http.StatusForbidden},
-		{name: "from a page of no origin", path: "/api/about", cookie: token, change: func(r *http.Request) { r.Header.Set("Origin", "null") }, status: http.StatusForbidden},
+		{name: "by another port", path: home + "", cookie: token, change: func(r *http.Request) { r.Host = "127.0.0.1:1" }, status: http.StatusMisdirectedRequest},
+		{name: "from a page of another origin", path: home + "api/about", cookie: token, change: func(r *http.Request) { r.Header.Set("Origin", "http://127.0.0.1:1") }, status: http.StatusForbidden},
+		{name: "from a page of no origin", path: home + "api/about", cookie: token, change: func(r *http.Request) { r.Header.Set("Origin", "null") }, status: http.StatusForbidden},
 		{name: "with the token, as a POST", path: "/?token=" + token, change: func(r *http.Request) { r.Method = http.MethodPost }, status: http.StatusUnauthorized},
-		{name: "with the cookie", path: "/api/about", cookie: token, status: http.StatusOK},
-		{name: "as localhost", path: "/api/about", cookie: token, change: func(r *http.Request) { r.Host = "localhost:" + address.Port() }, status: http.StatusOK},
-		{name: "from its own page", path: "/api/about", cookie: token, change: func(r *http.Request) { r.Header.Set("Origin", "http://"+address.Host) }, status: http.StatusOK},
+		{name: "with the cookie, and not below its path", path: "/api/about", cookie: token, status: http.StatusUnauthorized},
+		{name: "below the path, without a cookie", path: home, status: http.StatusUnauthorized},
+		{name: "with the cookie", path: home + "api/about", cookie: token, status: http.StatusOK},
+		{name: "as localhost", path: home + "api/about", cookie: token, change: func(r *http.Request) { r.Host = "localhost:" + address.Port() }, status: http.StatusOK},
+		{name: "from its own page", path: home + "api/about", cookie: token, change: func(r *http.Request) { r.Header.Set("Origin", "http://"+address.Host) }, status: http.StatusOK},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, "http://"+address.Host+test.path, nil)
@@ -96,10 +99,34 @@ func TestOnOnesOwnMachineOnlyTheBrowserWithTheTokenIsLetIn(t *testing.T) {
 			t.Errorf("the page is %s: %d", response.Request.URL, response.StatusCode)
 		}
 		cookie := response.Request.Response.Header.Get("Set-Cookie")
-		if !strings.Contains(cookie, "HttpOnly") || !strings.Contains(cookie, "SameSite=Strict") {
+		// Browsers send cookies to all ports of a host: what else is served there must not know the path.
+		if !strings.Contains(cookie, "HttpOnly") || !strings.Contains(cookie, "SameSite=Strict") || !strings.Contains(cookie, "Path="+home+";") || len(home) < 20 {
 			t.Errorf("the cookie is %q", cookie)
 		}
 	})
+}
+
+// homeOf is where the browser is sent that has the token, wherever it was on its way to.
+func homeOf(t *testing.T, address *url.URL) string {
+	t.Helper()
+	var homes []string
+	for _, path := range []string{"/", "//evil.example/", "/\\evil.example/"} {
+		r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, address.String(), nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		r.URL.Opaque = "//" + address.Host + path
+		response, err := http.DefaultTransport.RoundTrip(r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		response.Body.Close()
+		homes = append(homes, response.Header.Get("Location"))
+	}
+	if homes[1] != homes[0] || homes[2] != homes[0] {
+		t.Errorf("the browser is sent to %q", homes)
+	}
+	return homes[0]
 }
 
 func TestOnOnesOwnMachineMeansLoopback(t *testing.T) {

@@ -1,6 +1,6 @@
 import { drawn, element, number } from "./dom.js";
 
-const order = ["completed", "failed", "running", "partial", "died", "expired"];
+const order = ["completed", "failed", "running", "partial", "died", "expired", "unreadable"];
 const width = 720, height = 130, foot = 18;
 
 // chart draws the states of records by the time when they were started, with the same in words

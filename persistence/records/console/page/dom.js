@@ -62,4 +62,5 @@ export const reasons = {
   not_resumed: "It was given up after some of its steps, and nobody has sent it again.",
   outcome_unknown: "A step that must run at most once was started, and may have happened. Somebody has to find out.",
   compensation_failed: "It has failed for good, and undoing a step does not work.",
+  unreadable: "The record can't be understood, so each try of its request is refused.",
 };

@@ -1,10 +1,10 @@
 import { get } from "./ask.js";
-import { about, go } from "./app.js";
+import { about, go, say } from "./app.js";
 import { all } from "./act.js";
 import { chart } from "./chart.js";
 import { element, number, reasons, state, when } from "./dom.js";
 
-const states = ["running", "died", "partial", "completed", "failed", "expired"];
+const states = ["running", "died", "partial", "completed", "failed", "expired", "unreadable"];
 
 // list is the first view: what there is, and the records that a filter lets through.
 export async function list(filter) {
@@ -18,7 +18,7 @@ function tiles(overview, filter) {
     element("button", { type: "button", class: className, "aria-pressed": String(pressed), onclick: () => go("", pressed ? {} : next) }, element("b", {}, number(n)), words));
   return element("ul", { class: "tiles", "aria-label": "Records by state" },
     tile("stuck", stuck, "died", Boolean(filter.stuck), { stuck: "1" }),
-    states.map((name) => tile(name, overview.states[name] || 0, name, filter.state === name, { state: name })));
+    states.filter((name) => name !== "unreadable" || overview.states[name]).map((name) => tile(name, overview.states[name] || 0, name, filter.state === name, { state: name })));
 }
 
 function charts(overview, filter) {
@@ -53,7 +53,13 @@ function found(page, filter, overview) {
   tell(page);
   const more = element("button", { type: "button", hidden: !page.cursor, onclick: async () => {
     more.disabled = true;
-    const next = await get("records", { ...filter, cursor: page.cursor });
+    let next;
+    try {
+      next = await get("records", { ...filter, cursor: page.cursor });
+    } catch (problem) {
+      more.disabled = false;
+      return say(problem.message);
+    }
     page = next;
     records += next.records.length;
     seen += next.seen;

@@ -17,12 +17,12 @@ function head(shown) {
     ["Function", shown.function], ["Request ID", shown.request_id && element("code", {}, shown.request_id)],
     ["Attempt", shown.attempt], ["Started", exact(shown.started_at)],
     ["Lease until", exact(shown.lease_until)],
-    ["Expires", shown.expires_at ? exact(shown.expires_at) : "never"],
+    ["Expires", shown.unreadable ? "" : shown.expires_at ? exact(shown.expires_at) : "never"],
     ["Fingerprint", shown.fingerprint && element("code", {}, shown.fingerprint)],
   ].filter(([, value]) => value);
   return element("section", { class: `panel ${shown.stuck ? "warning" : ""}` },
-    element("h2", {}, state(shown), element("span", { class: "quiet" }, ` · ${shown.status}`)),
-    shown.stuck ? element("p", {}, reasons[shown.stuck]) : null,
+    element("h2", {}, state(shown), shown.status ? element("span", { class: "quiet" }, ` · ${shown.status}`) : null),
+    shown.stuck ? element("p", {}, reasons[shown.stuck] || shown.stuck) : null,
     shown.unreadable ? element("p", {}, `The record can't be understood: ${shown.unreadable}`) : null,
     element("dl", {}, facts.map(([name, value]) => [element("dt", {}, name), element("dd", {}, value)])),
     about.write ? actions(shown) : null);
@@ -35,7 +35,7 @@ function actions(shown) {
     finished || shown.state === "running" || shown.unreadable ? null : [
       button("It has succeeded…", "complete"),
       button("It has failed for good…", "fail")],
-    shown.state === "running" ? element("span", { class: "quiet" }, "A run is under way: nothing can be done about it until its lease ends.") :
+    shown.unreadable ? null : shown.state === "running" ? element("span", { class: "quiet" }, "A run is under way: nothing can be done about it until its lease ends.") :
       button("Forget it…", "forget", "danger"));
 }
 
@@ -43,7 +43,7 @@ function happened(shown) {
   const events = [];
   const event = (words, detail, className, extra) => events.push(element("li", { class: className }, element("b", {}, words), element("p", {}, detail), extra));
   if (shown.attempt > 1) event(`${shown.attempt - 1} earlier ${shown.attempt === 2 ? "attempt" : "attempts"}`, "Died or given up. What they have finished stands below.");
-  event(shown.attempt ? `Attempt ${shown.attempt} started` : "Started", shown.started_at ? exact(shown.started_at) : "When is not recorded.", "running");
+  if (!shown.unreadable) event(shown.attempt ? `Attempt ${shown.attempt} started` : "Started", shown.started_at ? exact(shown.started_at) : "When is not recorded.", "running");
   for (const step of inOrder(shown.steps)) {
     const words = { started: "was started, and may have happened", declined: "was started, and is known not to have happened", finished: "finished", undone: "undone", unreadable: "can't be understood" }[step.phase];
     const className = { started: "died open", declined: "expired open", finished: "completed", undone: "failed", unreadable: "died" }[step.phase];
@@ -51,7 +51,7 @@ function happened(shown) {
     event(`Step ${step.name} ${words}`, detail, className, about.write && !["completed", "failed", "running"].includes(shown.state) ? stepActions(shown, step) : null);
   }
   if (shown.undoing) {
-    event("Failed for good, and is being undone", [shown.undoing.error_type, shown.undoing.message].filter(Boolean).join(": ") || "The failure is shown with the contents.", "failed");
+    event("Failed for good, and is being undone", `${shown.undoing.error_type || "The failure"}: its message is shown with the contents.`, "failed");
     if (shown.undoing.blocked) event(`Undoing ${shown.undoing.blocked_step || "a step"} has failed`, shown.undoing.blocked_by || "", "died");
   }
   const ends = {
@@ -61,6 +61,7 @@ function happened(shown) {
     completed: ["Completed", "Duplicates get its result.", "completed"],
     failed: ["Failed for good", "Duplicates get its failure.", "failed"],
     expired: ["Expired", "The next request is a new one.", "expired"],
+    unreadable: ["Can't be understood", "Nothing can be done about it here but to look.", "unreadable"],
   }[shown.state];
   if (ends) event(...ends);
   return element("section", { class: "panel" }, element("h2", {}, "What happened"), element("ol", { class: "timeline" }, events));
@@ -82,6 +83,7 @@ function contents(shown) {
   const size = (name, value) => value && sizes.push([name, value.omitted ? "could not be stored" : `${bytes(value.size)}${value.form ? `, as ${value.form}` : ""}`]);
   size("Result", shown.result);
   size("Event", shown.event);
+  if (shown.undoing) sizes.push(["Failure", "a message"]);
   for (const step of shown.steps || []) size(`Output of ${step.name}`, step.output);
   const panel = element("section", { class: "panel" }, element("h2", {}, "Contents"));
   if (sizes.length === 0) {
@@ -93,7 +95,7 @@ function contents(shown) {
     button.disabled = true;
     try {
       const opened = await post("open", { key: shown.key, version: shown.version });
-      const parts = [["Result", opened.result], ["Event", opened.event], ...Object.entries(opened.steps || {}).map(([name, text]) => [`Output of ${name}`, text])];
+      const parts = [["Result", opened.result], ["Event", opened.event], ["Failure", opened.failure], ["Why undoing has failed", opened.compensation], ...Object.entries(opened.steps || {}).map(([name, text]) => [`Output of ${name}`, text])];
       slot.replaceChildren(...parts.filter(([, text]) => text !== undefined).map(([name, text]) => element("div", {}, element("h3", {}, name), element("pre", { tabindex: 0 }, text))));
       button.remove();
     } catch (problem) {
