@@ -7,6 +7,7 @@ import (
 	"errors"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
@@ -218,5 +219,25 @@ func TestMessagesOfFailuresAreContents(t *testing.T) {
 	opened, err := desk.Open(t.Context(), shown)
 	if err != nil || opened.Undoing.Message != secret || opened.Undoing.BlockedMessage != secret || !opened.Undoing.Blocked {
 		t.Errorf("opened: %+v (%v)", opened.Undoing, err)
+	}
+}
+
+// TestASweepTellsWhatItsFunctionsHaveDone with a record that they leave as it is, or remove.
+func TestASweepTellsWhatItsFunctionsHaveDone(t *testing.T) {
+	for want, send := range map[string]func(*persistence.Memory){
+		"abandoned refused": func(*persistence.Memory) {},
+		"ended":             func(m *persistence.Memory) { m.Delete(key) },
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			time.Sleep(time.Until(now))
+			store := persistence.NewMemory()
+			c := claim(key, "dead", now.Add(-time.Hour))
+			c.Event = []byte("{}")
+			acquire(t, store, c)
+			cases, _, err := swept(t, store, records.Sweep{Send: func(context.Context, records.Record, []byte) error { send(store); return nil }})
+			if err != nil || len(cases) != 1 || cases[0] != want {
+				t.Errorf("it is %q (%v), want %s", cases, err, want)
+			}
+		})
 	}
 }
