@@ -7,7 +7,6 @@ import (
 	"os/exec"
 	"path"
 	"path/filepath"
-	"reflect"
 	"regexp"
 	"slices"
 	"strings"
@@ -15,8 +14,6 @@ import (
 	"unicode"
 
 	"github.com/ikkai-go/idempotency"
-	"github.com/ikkai-go/idempotency/idempotent"
-	"github.com/ikkai-go/idempotency/persistence/dynamostore"
 )
 
 // document is what these tests look at in a Markdown file.
@@ -325,118 +322,6 @@ func TestTheTestsOfTheDocumentsExist(t *testing.T) {
 	for _, test := range slices.Sorted(maps.Keys(declared)) {
 		if strings.HasPrefix(test, "TestReport") && !strings.Contains(all[reports].text, "`"+test+"`") {
 			t.Errorf("%s does not name %s", reports, test)
-		}
-	}
-}
-
-// homes has the one page on which each thing that a user can set, meet or see has a row.
-var homes = map[string]struct {
-	page        string
-	declaration *regexp.Regexp
-}{
-	"idempotent/errors.go":              {"docs/errors.md", regexp.MustCompile(`(?m)^type (\w+) struct`)},
-	"idempotent/permanent.go":           {"docs/errors.md", regexp.MustCompile(`(?m)^type (\w+Error) struct`)},
-	"idempotent/saga/errors.go":         {"docs/errors.md", regexp.MustCompile(`(?m)^type (\w+Error) struct`)},
-	"idempotent/batch/errors.go":        {"docs/errors.md", regexp.MustCompile(`(?m)^type (Unfinished\w+) struct`)},
-	"idempotent/event.go":               {"docs/operate.md", regexp.MustCompile(`EventKind = "([^"]+)"`)},
-	"persistence/dynamostore/config.go": {"docs/stores.md", regexp.MustCompile(`(?m)^\t\w+: +"(\w+)",$`)}, // attributes
-}
-
-func TestTheTablesOfTheGuidesAreComplete(t *testing.T) {
-	all := documents(t)
-	has := func(page, name string) {
-		mentioned := func(row string) bool { return strings.Contains(row, "`"+name+"`") }
-		if !slices.ContainsFunc(all[page].rows(), mentioned) && !strings.Contains(all[page].text, "# `"+name+"`") {
-			t.Errorf("%s has no row for %s", page, name)
-		}
-	}
-	for _, config := range []reflect.Type{reflect.TypeFor[idempotent.Config](), reflect.TypeFor[dynamostore.Config]()} {
-		for field := range config.Fields() {
-			has("docs/configuration.md", field.Name)
-		}
-	}
-	for name, home := range homes {
-		found := home.declaration.FindAllStringSubmatch(readFile(t, name), -1)
-		if len(found) == 0 {
-			t.Errorf("%s declares nothing that matches %v", name, home.declaration)
-		}
-		for _, match := range found {
-			has(home.page, match[1])
-		}
-	}
-}
-
-// The README is the way in, and no manual.
-func TestTheReadmesAreShort(t *testing.T) {
-	for _, name := range readmes {
-		if lines := strings.Count(readFile(t, name), "\n"); lines > 250 {
-			t.Errorf("%s has %d lines", name, lines)
-		}
-	}
-}
-
-// Every guide is in the index, and begins with the question that it answers.
-func TestEveryGuideIsInTheIndexAndBeginsWithItsQuestion(t *testing.T) {
-	all := documents(t)
-	for name, d := range all {
-		page, ok := strings.CutPrefix(name, "docs/")
-		if !ok || page == "README.md" {
-			continue
-		}
-		if !slices.Contains(all["docs/README.md"].links, page) {
-			t.Errorf("docs/README.md does not lead to %s", page)
-		}
-		opening, _, _ := strings.Cut(d.text, "\n\n#")
-		if title, rest, _ := strings.Cut(opening, "\n\n"); !strings.Contains(title+" "+strings.SplitN(rest, "\n\n", 2)[0], "?") {
-			t.Errorf("%s does not begin with a question", name)
-		}
-	}
-}
-
-// No fact stands twice: a row of a table that says something stands in one page. The
-// Japanese README is a translation, and deploy's READMEs go with what is copied.
-func TestNoTableStandsTwice(t *testing.T) {
-	seen := make(map[string]string)
-	all := documents(t)
-	for _, name := range slices.Sorted(maps.Keys(all)) {
-		if strings.HasPrefix(name, "deploy/") {
-			continue
-		}
-		lines := strings.Split(all[name].text, "\n")
-		for i, row := range lines[:len(lines)-1] {
-			if !strings.HasPrefix(row, "| ") || len(row) < 60 || strings.HasPrefix(lines[i+1], "| ---") {
-				continue // no row, a word or two, or a heading
-			}
-			if other, twice := seen[row]; twice {
-				t.Errorf("%s and %s both have\n%s", other, name, row)
-			}
-			seen[row] = name
-		}
-	}
-}
-
-// What the READMEs show of the demo is what a recorded run has printed, but for the clock.
-func TestTheReadmesQuoteTheRecordedDemo(t *testing.T) {
-	clock := regexp.MustCompile(`^ +[0-9.]+ s`)
-	told := make(map[string]bool)
-	for line := range strings.Lines(readFile(t, "docs/demo.txt")) {
-		told[clock.ReplaceAllString(line, "")] = true
-	}
-	for _, text := range documents(t)["README.md"].code("text") {
-		for line := range strings.Lines(text) {
-			if !told[clock.ReplaceAllString(line, "")] {
-				t.Errorf("docs/demo.txt has no line\n%s", line)
-			}
-		}
-	}
-}
-
-// The page of promises has a row for each section of the draft that asks for something.
-func TestTheSectionsOfTheDraftHaveTheirTests(t *testing.T) {
-	rows := documents(t)["docs/guarantees.md"].rows()
-	for _, section := range []string{"2.1", "2.2", "2.3", "2.4", "2.5.1", "2.5.2", "2.6", "2.7", "5"} {
-		if !slices.Contains(rows, section) {
-			t.Errorf("section %s has no row", section)
 		}
 	}
 }
