@@ -123,6 +123,13 @@ func TestASweepResumesWhatMayBeResumed(t *testing.T) {
 			},
 			want: "abandoned refused", did: []string{"reserved", "charged"},
 		},
+		"answered, and not touched": {
+			first: func(c *checkout) { c.after = failing },
+			sweep: func(s *records.Sweep) {
+				s.Send = func(context.Context, records.Record, []byte) error { return nil }
+			},
+			want: "abandoned refused", did: []string{"reserved", "charged"},
+		},
 		"another operation's": {
 			first: func(c *checkout) { c.after = failing },
 			sweep: func(s *records.Sweep) { s.Operation = "order" },

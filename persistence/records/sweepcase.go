@@ -25,8 +25,10 @@ func (w *sweeping) deal(ctx context.Context, found Record) Case {
 	if why := w.hopeless(r); why != "" {
 		return Case{Record: r, Fate: FateAbandoned, Why: why}
 	}
+	var unsent error
 	plan, err := w.desk.Resume(ctx, r, Resumption{Invoke: func(ctx context.Context, event []byte) error {
-		return w.send(ctx, r, event)
+		unsent = w.send(ctx, r, event)
+		return unsent
 	}})
 	if err != nil {
 		return w.notDone(r, err)
@@ -40,6 +42,10 @@ func (w *sweeping) deal(ctx context.Context, found Record) Case {
 		return Case{Record: r, Fate: FateEnded}
 	case after.State == StateCompleted, after.State == StateFailed:
 		return Case{Record: after, Fate: FateEnded, Err: err}
+	case err == nil && after.Key == "": // its guard keeps no outcome
+		return Case{Record: r, Fate: FateEnded}
+	case err != nil && after.Version == r.Version && unsent == nil:
+		return Case{Record: after, Fate: FateAbandoned, Why: WhyRefused, Err: err}
 	case err != nil && (after.Key == "" || after.Version == r.Version):
 		return w.notDone(r, err)
 	default: // it has run, and has not come to its end
