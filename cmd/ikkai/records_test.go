@@ -160,7 +160,7 @@ func newLambda(t *testing.T, function func(event []byte) error) (endpoint string
 	t.Helper()
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		event, _ := io.ReadAll(r.Body)
-		if r.Method != http.MethodPost || r.URL.Path != "/2015-03-31/functions/payment:live/invocations" || !strings.HasPrefix(r.Header.Get("Authorization"), "AWS4-HMAC-SHA256 ") {
+		if r.Method != http.MethodPost || r.URL.Path != "/2015-03-31/functions/payment:live/invocations" || !strings.HasPrefix(r.Header.Get("Authorization"), "AWS4-HMAC-SHA256 ") || r.Header.Get("X-Amz-Client-Context") == "" {
 			t.Errorf("Lambda is asked %s %s", r.Method, r.URL)
 		}
 		if function(event) != nil {

@@ -177,7 +177,7 @@ func runResume(ctx context.Context, args []string, stdout, stderr io.Writer) err
 	c.change.Plan = func(ctx context.Context, desk *records.Desk, shown records.Record) (*records.Plan, error) {
 		return desk.Resume(ctx, shown, records.Resumption{
 			Event:  given,
-			Invoke: func(ctx context.Context, event []byte) error { return function.Invoke(ctx, opened, event) },
+			Invoke: func(ctx context.Context, event []byte) error { return function.Invoke(ctx, opened, shown, event) },
 		})
 	}
 	return c.change.Make(ctx, opened, os.Stdin, stdout, stderr)

@@ -13,6 +13,8 @@ import (
 	"time"
 
 	v4 "github.com/aws/aws-sdk-go-v2/aws/signer/v4"
+
+	"github.com/ikkai-go/idempotency/persistence/records"
 )
 
 // Function is a Lambda function to send an event to.
@@ -26,15 +28,19 @@ type Function struct {
 // maxAnswer is how much of an answer is read: Lambda's are no longer than 6 MB.
 const maxAnswer = 7 << 20
 
-// Invoke sends an event and waits for the function's end. It is one request (lambda:InvokeFunction),
+// Invoke sends an event to resume a record, or nothing, and waits for the function's end. It is one request (lambda:InvokeFunction),
 // signed by the SDK's own signer: the SDK's client of Lambda would be another module for that alone.
 // The error says that the function has failed, and as what; what it has answered is not quoted.
-func (f Function) Invoke(ctx context.Context, o *Opened, event []byte) error {
+func (f Function) Invoke(ctx context.Context, o *Opened, shown records.Record, event []byte) error {
 	endpoint := cmp.Or(f.Endpoint, "https://lambda."+o.Region+".amazonaws.com")
 	address := endpoint + "/2015-03-31/functions/" + url.PathEscape(f.Name) + "/invocations"
 	request, err := http.NewRequestWithContext(ctx, http.MethodPost, address, bytes.NewReader(event))
 	if err != nil {
 		return &UsageError{fmt.Sprintf("--function and --lambda-endpoint: %v", err)}
+	}
+	request.Header.Set("X-Amz-Client-Context", records.ClientContext(shown.Key))
+	if shown.Tenant != "" {
+		request.Header.Set("X-Amz-Tenant-Id", shown.Tenant)
 	}
 	credentials, err := o.AWS.Credentials.Retrieve(ctx)
 	if err != nil {
