@@ -2,7 +2,6 @@ package idempotency_test
 
 import (
 	"io/fs"
-	"maps"
 	"os"
 	"os/exec"
 	"path"
@@ -259,6 +258,25 @@ func TestTheLinksOfTheDocumentsLeadSomewhere(t *testing.T) {
 	}
 }
 
+// So do those in comments, messages and the template, which name pages from the module's root.
+func TestThePagesThatTheCodeNamesAreThere(t *testing.T) {
+	named := regexp.MustCompile(`\b(docs/[\w-]+\.md)(?:#([\w-]+))?`)
+	all := documents(t)
+	files := goFiles(t)
+	for _, name := range []string{"template.yaml", "Makefile", "SECURITY.md", "CONTRIBUTING.md"} {
+		files[name] = readFile(t, name)
+	}
+	for name, text := range files {
+		for _, page := range named.FindAllStringSubmatch(text, -1) {
+			d, there := all[page[1]]
+			has := func(h heading) bool { return h.anchor == page[2] }
+			if !there || page[2] != "" && !slices.ContainsFunc(d.headings, has) {
+				t.Errorf("%s names %s, which is not there", name, page[0])
+			}
+		}
+	}
+}
+
 func TestBothReadmesHaveTheSameShape(t *testing.T) {
 	all := documents(t)
 	shape := func(d document) (levels []int, blocks []block) {
@@ -280,68 +298,6 @@ func TestBothReadmesHaveTheSameShape(t *testing.T) {
 		}
 		if !slices.Equal(blocks, otherBlocks) {
 			t.Errorf("%s has other code blocks than %s", name, readmes[0])
-		}
-	}
-}
-
-func TestTheMakeTargetsOfTheDocumentsExist(t *testing.T) {
-	makefile := readFile(t, "Makefile")
-	called := regexp.MustCompile("(?m)(?:^|`)make ([a-z][a-z-]*)")
-	for _, d := range documents(t) {
-		if strings.HasPrefix(d.name, "deploy/") {
-			continue // those of the folder that is made
-		}
-		for _, call := range called.FindAllStringSubmatch(d.text, -1) {
-			if !strings.Contains(makefile, "\n"+call[1]+":") {
-				t.Errorf("%s: the Makefile has no target %s", d.name, call[1])
-			}
-		}
-	}
-}
-
-// The documents name tests as evidence. The tests of field reports are all named
-// in docs/field-reports.md.
-func TestTheTestsOfTheDocumentsExist(t *testing.T) {
-	declaration := regexp.MustCompile(`(?m)^func (Test\w+)\(`)
-	declared := make(map[string]bool)
-	for _, source := range goFiles(t) {
-		for _, test := range declaration.FindAllStringSubmatch(source, -1) {
-			declared[test[1]] = true
-		}
-	}
-	mention := regexp.MustCompile("`(Test\\w+)`")
-	all := documents(t)
-	for _, d := range all {
-		for _, test := range mention.FindAllStringSubmatch(d.text, -1) {
-			if !declared[test[1]] {
-				t.Errorf("%s: there is no %s", d.name, test[1])
-			}
-		}
-	}
-	const reports = "docs/field-reports.md"
-	for _, test := range slices.Sorted(maps.Keys(declared)) {
-		if strings.HasPrefix(test, "TestReport") && !strings.Contains(all[reports].text, "`"+test+"`") {
-			t.Errorf("%s does not name %s", reports, test)
-		}
-	}
-}
-
-// What a page says of an API in one go is declared so: each line of a block "go
-// declarations" begins a declaration of the module, but for its comments.
-func TestTheDeclarationsOfTheDocumentsAreThere(t *testing.T) {
-	var declared strings.Builder
-	for _, source := range goFiles(t) {
-		declared.WriteString(source)
-	}
-	for _, d := range documents(t) {
-		for _, block := range d.code("go declarations") {
-			for line := range strings.Lines(block) {
-				declaration, _, _ := strings.Cut(line, " //")
-				declaration = strings.TrimSpace(declaration)
-				if declaration != "" && !strings.HasPrefix(declaration, "//") && !strings.Contains(declared.String(), "\n"+declaration+" {") {
-					t.Errorf("%s: nothing is declared as\n%s", d.name, declaration)
-				}
-			}
 		}
 	}
 }
