@@ -69,6 +69,10 @@ type Config struct {
 	// least as long as that reserve. For queues, topics and streams.
 	Slowest time.Duration
 
+	// Backoff says when messages that have failed are visible again. Defaults to the
+	// visibility timeout of their queue. For [SQS] only.
+	Backoff Backoff
+
 	// Logger gets every record that failed, with its error; never a payload.
 	// Defaults to what [slog.Default] is when something is logged.
 	Logger *slog.Logger
@@ -131,6 +135,7 @@ func (c Config) withDefaults(s source) Config {
 		c.Content = Body
 	}
 	c.Concurrency = cmp.Or(c.Concurrency, 1)
+	c.Backoff = c.Backoff.withDefaults()
 	c.Retention = cmp.Or(c.Retention, s.retention)
 	return c
 }
@@ -173,6 +178,12 @@ func (c Config) check(s source) error {
 	}
 	if c.Slowest < 0 {
 		fault("Slowest", "is %v, and must not be negative", c.Slowest)
+	}
+	if c.Backoff.Change != nil && !s.content {
+		fault("Backoff", "is for SQS only")
+	}
+	if problem := c.Backoff.problem(); problem != "" {
+		fault("Backoff", "%s", problem)
 	}
 	return errors.Join(faults...)
 }

@@ -41,7 +41,9 @@ func SQS[T any](guard *idempotent.Guard, config Config, fn func(context.Context,
 		for i, message := range event.Records {
 			records[i].run = decoded(func(ctx context.Context, payload T) error { return fn(ctx, payload, message) })
 		}
-		failed, err := p.failed(ctx, records, p.process(ctx, records))
+		errs := p.process(ctx, records)
+		p.backOff(ctx, event.Records, errs)
+		failed, err := p.failed(ctx, records, errs)
 		return events.SQSEventResponse{BatchItemFailures: items[events.SQSBatchItemFailure](records, failed)}, err
 	}, nil
 }

@@ -37,6 +37,9 @@ type Letter struct {
 // deduplication is for how long a FIFO queue drops what is sent again.
 const deduplication = 5 * time.Minute
 
+// longestHidden is for how long a queue hides a message at most, from when it was received.
+const longestHidden = 12 * time.Hour
+
 // Queue is an SQS queue.
 type Queue struct {
 	config QueueConfig
@@ -60,6 +63,7 @@ type message struct {
 	sequence int
 	sent     time.Time
 	first    time.Time // received
+	received time.Time // last
 	visible  time.Time
 	receives int
 	receipts []string
@@ -138,7 +142,7 @@ func (q *Queue) Receive(most int) []events.SQSMessage {
 func (q *Queue) deliver(m *message, now time.Time) events.SQSMessage {
 	receipt := rand.Text()
 	m.receipts = append(m.receipts, receipt)
-	m.visible = now.Add(q.config.Visibility)
+	m.received, m.visible = now, now.Add(q.config.Visibility)
 	if q.atOdds() {
 		m.visible = now // at least once: somebody else gets it as well
 	}
@@ -185,6 +189,26 @@ func (q *Queue) Delete(receipt string) {
 			return
 		}
 	}
+}
+
+// ChangeVisibility makes a message visible again after so long from now, and tells whether it
+// was in flight by that receipt: otherwise nothing changes. The queue hides no message for
+// longer than twelve hours from when it was received.
+func (q *Queue) ChangeVisibility(receipt string, after time.Duration) bool {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	now := time.Now()
+	for _, m := range q.messages {
+		if len(m.receipts) == 0 || m.receipts[len(m.receipts)-1] != receipt || !m.visible.After(now) {
+			continue
+		}
+		if now.Add(after).After(m.received.Add(longestHidden)) {
+			return false
+		}
+		m.visible = now.Add(after)
+		return true
+	}
+	return false
 }
 
 // Len is how many messages are in the queue, hidden ones too.
