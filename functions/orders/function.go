@@ -2,14 +2,17 @@ package main
 
 import (
 	"context"
+	"fmt"
 	"time"
 
 	"github.com/aws/aws-lambda-go/events"
+	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/ikkai-go/idempotency"
 	"github.com/ikkai-go/idempotency/functions/internal/metrics"
 	"github.com/ikkai-go/idempotency/functions/internal/wiring"
 	"github.com/ikkai-go/idempotency/idempotent"
 	"github.com/ikkai-go/idempotency/idempotent/eventguard"
+	"github.com/ikkai-go/idempotency/idempotent/eventguard/sqsvisibility"
 )
 
 // operation is part of every key that this function has stored.
@@ -45,5 +48,23 @@ func newFunction(p wiring.Parts) (function, error) {
 		return nil, err
 	}
 	h := &handler{orders: orders, warehouse: warehouse}
-	return eventguard.SQS(guard, eventguard.Config{Concurrency: atOnce, Retention: remembered}, h.place)
+	backoff, err := backoffOf(p)
+	if err != nil {
+		return nil, err
+	}
+	return eventguard.SQS(guard, eventguard.Config{Concurrency: atOnce, Retention: remembered, Backoff: backoff}, h.place)
+}
+
+// backoffOf says when orders that come back do so: when the queue says, unless the setting is
+// on. Then SQS is asked with the credentials of the function's other client.
+func backoffOf(p wiring.Parts) (eventguard.Backoff, error) {
+	switch value := p.Setting("BACK_OFF"); value {
+	case "", "off":
+		return eventguard.Backoff{}, nil
+	case "on":
+		o := p.Client.Options()
+		return eventguard.Backoff{Change: sqsvisibility.New(aws.Config{Credentials: o.Credentials, HTTPClient: o.HTTPClient})}, nil
+	default:
+		return eventguard.Backoff{}, fmt.Errorf("BACK_OFF: %q is neither on nor off", value)
+	}
 }

@@ -36,6 +36,7 @@ type Backoff struct {
 
 // Delay says when a message is to be visible again.
 type Delay struct {
+	// ReceiptHandle is that of the delivery.
 	ReceiptHandle string
 	// After is how long from now; whole seconds.
 	After time.Duration
