@@ -47,9 +47,9 @@ type ofCall interface {
 }
 
 // PassOn returns the error that a guarded function has returned, as that of its call, whose
-// key is given.
+// key is given. What has been passed on before says so already, and stays what it is.
 func PassOn(err error, key string) error {
-	if marked(err) == nil {
+	if m := marked(err); m == nil || m.passed != nil {
 		return err
 	}
 	if own, ok := err.(ofCall); ok && own.OfCall(key) { //nolint:errorlint // the outermost
