@@ -83,7 +83,7 @@ func (s *Store) applyClaim(ctx context.Context, c persistence.Claim, w condition
 			return applied, found, tried.judge(err)
 		}
 		s.crowded.add(c.Key, c.Now)
-		found, hot := s.glance(ctx, c)
+		found, hot := s.glance(ctx, c, !tried.unwritten())
 		if found != nil {
 			return false, found, nil
 		}
@@ -99,19 +99,20 @@ func (s *Store) glanceIfCrowded(ctx context.Context, c persistence.Claim) (item,
 	if !s.crowded.has(c.Key, c.Now) {
 		return nil, nil
 	}
-	found, hot := s.glance(ctx, c)
+	found, hot := s.glance(ctx, c, false)
 	if hot != nil {
 		return nil, &unwrittenError{hot}
 	}
 	return found, nil
 }
 
-// glance returns what is there if that decides a claim, though it was read eventually
-// consistently and may be a moment old: a finished record, which does not change any more, and
-// one of a run that was under way in that moment. Anything else the write has to find out. Its
-// error is that of a partition that is too hot to look.
-func (s *Store) glance(ctx context.Context, c persistence.Claim) (item, error) {
-	found, err := s.look(c.Key, aws.Bool(false)).once(ctx)
+// glance returns what is there if that decides a claim, though it may be a moment old: a
+// finished record, which does not change any more, and one of a run that was under way in that
+// moment and keeps the claim out. Anything else the write has to find out. Where a try of the
+// claim may have been applied, what was there before it is no answer, and the read is strongly
+// consistent. Its error is that of a partition that is too hot to look.
+func (s *Store) glance(ctx context.Context, c persistence.Claim, consistent bool) (item, error) {
+	found, err := s.look(c.Key, aws.Bool(consistent)).once(ctx)
 	if tooHot(err) {
 		s.crowded.add(c.Key, c.Now)
 		return nil, err
@@ -119,13 +120,12 @@ func (s *Store) glance(ctx context.Context, c persistence.Claim) (item, error) {
 	if err != nil || found == nil {
 		return nil, nil //nolint:nilerr // the write finds out
 	}
-	record, err := s.schema.decode(found)
+	record, judgement, err := s.judge(c, found)
 	if err != nil {
 		return nil, nil //nolint:nilerr // the write finds out, and tells
 	}
-	finished := record.Status.Finished() && !record.Expired(c.Now)
 	underWay := record.LeaseLive(c.Now) && !record.Mismatches(c.Fingerprint)
-	if record.Owner == c.Owner || finished || underWay {
+	if judgement == persistence.Owned || judgement == persistence.Held && (record.Status.Finished() || underWay) {
 		return found, nil
 	}
 	return nil, nil

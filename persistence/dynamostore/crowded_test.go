@@ -244,3 +244,70 @@ func (r *counting) GetRetryToken(ctx context.Context, err error) (func(error) er
 	r.retries++
 	return r.RetryerV2.GetRetryToken(ctx, err)
 }
+
+// An invocation of an execution takes over what the one before it has: that a run is under way is
+// no answer to it, so it pauses between its tries as any claim does.
+func TestAnExecutionInACrowdIsNotAnsweredByItself(t *testing.T) {
+	inACrowd(t, nil, func(c crowd) {
+		of := func(owner string) persistence.Claim {
+			k := claim("execution#" + owner)
+			k.Execution = "execution#"
+			return k
+		}
+		if _, err := c.store.Acquire(c.Context(), of("1")); err != nil {
+			c.Fatal(err)
+		}
+		c.throttle(dynamotest.Always)
+		began := time.Now()
+		_, err := c.store.Acquire(c.Context(), of("2"))
+		if fault, ok := errors.AsType[*persistence.Fault](err); !ok || !fault.Retryable || !fault.Unwritten {
+			c.Errorf("got %v, want a retryable fault, of which is known that nothing was written", err)
+		}
+		if sent, took := c.sent(), time.Since(began); len(sent) > 9 || took < 500*time.Millisecond {
+			c.Errorf("sent %v in %v", sent, took)
+		}
+		c.db.ClearFaults()
+		c.throttle(1)
+		if r, err := c.store.Acquire(c.Context(), of("3")); err != nil || r.Owner != "execution#3" {
+			c.Errorf("got %+v, %v", r, err)
+		}
+	})
+}
+
+// lagging answers eventually consistent reads by what was there at first.
+type lagging struct {
+	dynamostore.API
+	first *dynamodb.GetItemOutput
+}
+
+func (l *lagging) GetItem(ctx context.Context, in *dynamodb.GetItemInput, options ...func(*dynamodb.Options)) (*dynamodb.GetItemOutput, error) {
+	if !aws.ToBool(in.ConsistentRead) && l.first != nil {
+		return l.first, nil
+	}
+	return l.API.GetItem(ctx, in, options...)
+}
+
+// Where a try of the claim may have been applied, what was there a moment ago is no answer: the
+// claim's own record would be nobody's.
+func TestAClaimThatMayHaveBeenAppliedIsNotAnsweredByWhatWasThereBefore(t *testing.T) {
+	inACrowd(t, nil, func(c crowd) {
+		behind := &lagging{API: c.db.Client(asDeployed)}
+		store, err := dynamostore.New(behind, dynamostore.Config{Table: "idempotency"})
+		if err != nil {
+			c.Fatal(err)
+		}
+		before := acquired(c.T, store, "before")
+		first, err := behind.GetItem(c.Context(), &dynamodb.GetItemInput{
+			TableName: aws.String("idempotency"), Key: attributes{"idempotency_key": text(before.Key)}, ConsistentRead: aws.Bool(true),
+		})
+		if err != nil || store.Release(c.Context(), before) != nil {
+			c.Fatal(err)
+		}
+		behind.first = first
+		c.db.Inject(dynamotest.Fault{Operation: "PutItem", Do: dynamotest.LoseReply()})
+		c.db.Inject(dynamotest.Fault{Operation: "PutItem", Nth: 2, Times: dynamotest.Always, Do: dynamotest.Throttle()})
+		if err := owned(store.Acquire(c.Context(), claim("me"))); err != nil {
+			c.Error(err)
+		}
+	})
+}

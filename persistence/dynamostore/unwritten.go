@@ -47,11 +47,14 @@ func (t *tries) note(err error) {
 // judge marks the error of a request if nothing was written: each of its tries was
 // refused.
 func (t *tries) judge(err error) error {
-	if err == nil || t.seen == 0 || t.lost > 0 {
+	if err == nil || !t.unwritten() {
 		return err
 	}
 	return &unwrittenError{err}
 }
+
+// unwritten tells whether it is known that no try of a request which has failed was applied.
+func (t *tries) unwritten() bool { return t.seen > 0 && t.lost == 0 }
 
 // arrived tells whether no try of the request can arrive any more, as far as it shows: each
 // has been answered. A token is free again after a cancellation, so that a try which is stuck
