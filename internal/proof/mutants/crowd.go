@@ -5,7 +5,7 @@ var crowdMutants = []mutant{
 	{
 		name:   "a throttled claim does not look",
 		file:   "persistence/dynamostore/crowded.go",
-		old:    "s.crowded.add(c.Key, c.Now)\n\t\tfound, hot := s.glance(ctx, c)",
+		old:    "s.crowded.add(c.Key, c.Now)\n\t\tfound, hot := s.glance(ctx, c, !tried.unwritten())",
 		new:    "s.crowded.add(c.Key, c.Now)\n\t\tfound, hot := item(nil), error(nil)",
 		caught: []test{{"persistence/dynamostore", "TestDuplicatesInACrowdRead"}, {"internal/proof/scale", "TestAStormOfOneKeySlowsNobodyElse"}},
 	},
@@ -22,6 +22,20 @@ var crowdMutants = []mutant{
 		old:    "record.LeaseLive(c.Now) && !record.Mismatches(c.Fingerprint)",
 		new:    "record.LeaseLive(c.Now)",
 		caught: []test{{"persistence/dynamostore", "TestALookDecidesOnlyWhatStays"}},
+	},
+	{
+		name:   "a claim that may have been applied is answered by what was there before it",
+		file:   "persistence/dynamostore/crowded.go",
+		old:    "s.glance(ctx, c, !tried.unwritten())",
+		new:    "s.glance(ctx, c, false)",
+		caught: []test{{"persistence/dynamostore", "TestAClaimThatMayHaveBeenAppliedIsNotAnsweredByWhatWasThereBefore"}},
+	},
+	{
+		name:   "an invocation of an execution is kept out by the one before it",
+		file:   "persistence/dynamostore/crowded.go",
+		old:    "judgement == persistence.Held && (record.Status.Finished() || underWay)",
+		new:    "record.Status.Finished() || underWay",
+		caught: []test{{"persistence/dynamostore", "TestAnExecutionInACrowdIsNotAnsweredByItself"}},
 	},
 	{
 		name:   "a claim of a key that is too hot to read holds its environment",
