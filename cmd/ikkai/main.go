@@ -63,7 +63,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	case errors.Is(err, errUsage):
 		return 2
 	}
-	fmt.Fprintf(stderr, "%v\n", err)
+	fmt.Fprintln(stderr, operate.Plain(err.Error()))
 	switch {
 	case errors.As(err, &usage):
 		return 2

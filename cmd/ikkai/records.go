@@ -83,6 +83,13 @@ func runList(ctx context.Context, args []string, stdout, stderr io.Writer) error
 	if isTerminal(stderr) {
 		listing.Progress = stderr
 	}
+	f := listing.Filter
+	if f.Tenant != "" && f.Operation == "" {
+		return &operate.UsageError{Problem: "--tenant needs an --operation"}
+	}
+	if f.Segments < 1 || f.Segments > 256 || f.MaxUnits < 0 || f.UnitsPerSecond < 0 || listing.Limit < 0 || listing.OlderThan < 0 {
+		return &operate.UsageError{Problem: "--segments is 1 to 256, and no other limit is negative"}
+	}
 	opened, err := table.Open(ctx, *desk)
 	if err != nil {
 		return err
@@ -119,14 +126,14 @@ func runKey(ctx context.Context, args []string, stdout, stderr io.Writer) error 
   an event and the guard's expression   --operation payment --event event.json --key body.order_id
   an event of an HTTP API               --operation payment --event event.json --http --scope jwt-subject
   an Idempotency-Key and its sender     --operation payment --idempotency-key 8e03 --scope jwt-subject --claim iss=… --claim sub=…
-  the value itself                      --operation payment --value 4711
+  the text that it selects, or Do gets  --operation payment --value order-4711
   a batch and its item                  --operation payroll --batch 2026-11 --item 123
 `)
 	flags.StringVar(&search.Operation, "operation", "", "the guard's Operation")
 	flags.StringVar(&search.Tenant, "tenant", "", "the tenant, where Lambda isolates tenants")
 	flags.StringVar(&search.Event, "event", "", "a file of the event, or - for stdin")
 	flags.StringVar(&search.Key, "key", "", "the guard's Key, a JMESPath expression (default the whole event)")
-	flags.StringVar(&search.Value, "value", "", "what the expression selects, or what Do was given")
+	flags.StringVar(&search.Value, "value", "", "the text that the expression selects, or that Do was given; a number is none")
 	flags.StringVar(&search.Batch, "batch", "", "the Name of a batch")
 	flags.StringVar(&search.Item, "item", "", "the ID of an item of it")
 	flags.BoolVar(&search.HTTP, "http", false, "the event is that of an HTTP API")

@@ -253,6 +253,11 @@ func TestWhatIsTypedWronglyIsSaid(t *testing.T) {
 		"a subcommand that is none":    {[]string{"records", "explode"}, "no command"},
 		"a list that is none":          {[]string{"records", "forget", "--from=records_test.go"}, "line 1"},
 		"a number that can't be":       {[]string{"cost-", "--requests=-1"}, "no command"},
+		"a version for a list":         {[]string{"records", "forget", "--from=x", "--version=1"}, "--version"},
+		"an event for a list":          {[]string{"records", "resume", "--from=x", "--event=e", "--function=f"}, "--event"},
+		"stdin twice":                  {[]string{"records", "settle", "--from=-", "--completed", "--result=-"}, "stdin"},
+		"a tenant of no operation":     {[]string{"records", "list", "--tenant=t"}, "--operation"},
+		"too many segments":            {[]string{"records", "list", "--segments=1000"}, "--segments"},
 		"attributes that are not JSON": {[]string{"records", "list", "--attributes=records_test.go"}, "--attributes"},
 	} {
 		if status, _, stderr := d.ikkai(test.args...); status != 2 || !strings.Contains(stderr, test.say) {

@@ -41,7 +41,7 @@ func (c *changing) parse(args []string, stderr io.Writer) (err error) {
 	if (c.change.Key == "") == (c.change.From == "") {
 		return &operate.UsageError{Problem: "which record? Give its KEY, or a list with --from"}
 	}
-	c.change.Command = "ikkai " + strings.TrimPrefix(c.flags.Name(), "ikkai ") + " " + strings.Join(quoted(args), " ")
+	c.change.Command = "ikkai " + strings.TrimPrefix(c.flags.Name(), "ikkai ") + " " + operate.Quote(args)
 	return nil
 }
 
@@ -52,17 +52,6 @@ func (c *changing) make(ctx context.Context, stdout, stderr io.Writer) error {
 		return err
 	}
 	return c.change.Make(ctx, opened, os.Stdin, stdout, stderr)
-}
-
-// quoted puts arguments that a shell would take apart into quotation marks.
-func quoted(args []string) []string {
-	out := make([]string, len(args))
-	for i, arg := range args {
-		if out[i] = arg; arg == "" || strings.ContainsAny(arg, " \t\n'\"\\$&|;<>()*?[]{}#~!`") {
-			out[i] = "'" + strings.ReplaceAll(arg, "'", `'\''`) + "'"
-		}
-	}
-	return out
 }
 
 func runSettle(ctx context.Context, args []string, stdout, stderr io.Writer) error {
@@ -86,6 +75,9 @@ func runSettle(ctx context.Context, args []string, stdout, stderr io.Writer) err
 	c.flags.DurationVar(&ttl, "ttl", 24*time.Hour, "how long duplicates get the outcome")
 	if err := c.parse(args, stderr); err != nil {
 		return err
+	}
+	if result == "-" && c.change.From == "-" {
+		return &operate.UsageError{Problem: "--result and --from can't both be stdin"}
 	}
 	var content []byte
 	if result != "" {
@@ -162,6 +154,9 @@ func runResume(ctx context.Context, args []string, stdout, stderr io.Writer) err
 	}
 	if function.Name == "" {
 		return &operate.UsageError{Problem: "which function? Name it with --function"}
+	}
+	if event != "" && c.change.From != "" {
+		return &operate.UsageError{Problem: "--event is that of one request, and --from has many: leave it out, and each gets the event that its record keeps"}
 	}
 	var given []byte
 	if event != "" {

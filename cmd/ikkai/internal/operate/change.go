@@ -31,17 +31,22 @@ type Change struct {
 type named struct {
 	Key     string `json:"key"`
 	Version string `json:"version"`
+	// State tells a record without a version.
+	State records.State `json:"state"`
 }
 
 // Make does it, or says what it would do.
 func (c Change) Make(ctx context.Context, o *Opened, stdin io.Reader, stdout, stderr io.Writer) error {
 	if c.From != "" {
+		if c.Version != "" {
+			return &UsageError{"--version is that of one record; those of a list are in it"}
+		}
 		return c.all(ctx, o, stdin, stdout, stderr)
 	}
 	if c.Yes && c.Version == "" {
 		return &UsageError{"--yes needs --version: what was shown is what it is done to. Without --yes the command prints it"}
 	}
-	plan, err := c.plan(ctx, o, named{c.Key, c.Version})
+	plan, err := c.plan(ctx, o, named{Key: c.Key, Version: c.Version})
 	if err != nil {
 		return exit(err)
 	}
@@ -56,7 +61,7 @@ func (c Change) Make(ctx context.Context, o *Opened, stdin io.Reader, stdout, st
 	if err != nil {
 		return exit(err)
 	}
-	return c.tell(stdout, named{c.Key, c.Version}, after)
+	return c.tell(stdout, named{Key: c.Key, Version: c.Version}, after)
 }
 
 // plan plans it for a record that is still what was shown.
@@ -67,6 +72,11 @@ func (c Change) plan(ctx context.Context, o *Opened, shown named) (*records.Plan
 	}
 	if shown.Version != "" && record.Version != shown.Version {
 		return nil, &records.ChangedError{Key: shown.Key, Now: &record}
+	}
+	if c.Yes {
+		if err := o.skew.check(o.margin); err != nil {
+			return nil, err
+		}
 	}
 	return c.Plan(ctx, o.Desk, record)
 }
@@ -84,8 +94,8 @@ func (c Change) all(ctx context.Context, o *Opened, stdin io.Reader, stdout, std
 		var after records.Record
 		switch {
 		case err != nil:
-		case !c.Yes && i == 0:
-			fmt.Fprintf(stdout, "To %s it would be done:\n%s\n", shown.Key, indent(plan))
+		case !c.Yes && done == 0:
+			fmt.Fprintf(stdout, "To %s it would be done:\n%s\n", plain(shown.Key), indent(plan))
 		case c.Yes:
 			after, err = plan.Do(ctx)
 		}
@@ -99,24 +109,31 @@ func (c Change) all(ctx context.Context, o *Opened, stdin io.Reader, stdout, std
 			}
 		case errors.As(exit(err), &status):
 			left++
-			fmt.Fprintf(stderr, "left alone: %v\n", err)
+			fmt.Fprintf(stderr, "left alone: %s\n", plain(err.Error()))
 		default:
 			failed++
-			fmt.Fprintf(stderr, "failed: %v\n", err)
+			fmt.Fprintf(stderr, "failed: %s\n", plain(err.Error()))
 		}
 		if ctx.Err() != nil {
 			return fmt.Errorf("given up after %d of %d: %w", i+1, len(list), ctx.Err())
 		}
 	}
 	if !c.Yes {
-		fmt.Fprintf(stdout, "It would be done to %d records; %d would be left alone. Nothing was done. Do it with --yes.\n", done, left+failed)
+		fmt.Fprintf(stdout, "It would be done to %d records; %d would be left alone. Nothing was done. Do it with --yes.\n", done, left)
+		if failed > 0 {
+			return fmt.Errorf("of %d of %d records it is not known what would be done", failed, len(list))
+		}
 		return nil
 	}
 	fmt.Fprintf(stderr, "done to %d records; %d left alone, %d failed\n", done, left, failed)
-	if left+failed > 0 {
-		return &Exit{NotDone, fmt.Errorf("not done to %d of %d records", left+failed, len(list))}
+	switch {
+	case failed > 0: // of these it may not be known whether it was done
+		return fmt.Errorf("%d of %d records have failed, and %d were left alone", failed, len(list), left)
+	case left > 0:
+		return &Exit{NotDone, fmt.Errorf("not done to %d of %d records", left, len(list))}
+	default:
+		return nil
 	}
-	return nil
 }
 
 // tell says what has become of a record.
@@ -129,10 +146,10 @@ func (c Change) tell(w io.Writer, shown named, after records.Record) error {
 		return printJSON(w, map[string]any{"key": shown.Key, "now": now})
 	}
 	if after.Key == "" {
-		_, err := fmt.Fprintf(w, "%s is gone\n", shown.Key)
+		_, err := fmt.Fprintf(w, "%s is gone\n", plain(shown.Key))
 		return err
 	}
-	_, err := fmt.Fprintf(w, "%s is %s now\n", after.Key, after.State)
+	_, err := fmt.Fprintf(w, "%s is %s now\n", plain(after.Key), after.State)
 	return err
 }
 
@@ -143,6 +160,7 @@ func readList(from string, stdin io.Reader) ([]named, error) {
 		return nil, err
 	}
 	var list []named
+	there := make(map[named]bool)
 	for line := 1; len(content) > 0; line++ {
 		advance, text, err := bufio.ScanLines(content, true)
 		if err != nil {
@@ -153,10 +171,14 @@ func readList(from string, stdin io.Reader) ([]named, error) {
 			continue
 		}
 		var record named
-		if err := json.Unmarshal(text, &record); err != nil || record.Key == "" || record.Version == "" {
+		// A record that can't be understood has no version, and is left alone when its turn comes.
+		if err := json.Unmarshal(text, &record); err != nil || record.Key == "" || record.Version == "" && record.State != records.StateUnreadable {
 			return nil, &UsageError{fmt.Sprintf("--from: line %d is no record with a key and a version, as ikkai records list --json prints them", line)}
 		}
-		list = append(list, record)
+		if !there[record] {
+			list = append(list, record)
+		}
+		there[record] = true
 	}
 	return list, nil
 }
@@ -164,10 +186,10 @@ func readList(from string, stdin io.Reader) ([]named, error) {
 func indent(plan *records.Plan) string {
 	var lines []string
 	for i, does := range plan.Does {
-		lines = append(lines, fmt.Sprintf("  %d. %s", i+1, does))
+		lines = append(lines, fmt.Sprintf("  %d. %s", i+1, plain(does)))
 	}
 	for _, note := range plan.Notes {
-		lines = append(lines, "  note: "+note)
+		lines = append(lines, "  note: "+plain(note))
 	}
 	return strings.Join(lines, "\n")
 }

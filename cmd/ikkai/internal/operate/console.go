@@ -23,6 +23,10 @@ type Page struct {
 func Serve(ctx context.Context, o *Opened, p Page, stdout, stderr io.Writer) error {
 	access := console.ReadOnly
 	if p.Write {
+		_, _ = o.Desk.Show(ctx, "ikkai-clock") // for the answer's Date; the page tells what does not work
+		if err := o.skew.check(o.margin); err != nil {
+			return err
+		}
 		access = console.ReadWrite
 	}
 	page, err := console.New(o.Desk, console.Config{

@@ -61,7 +61,7 @@ func (l Load) Lines() []Line {
 		lines[i].Cost = lines[i].Times * (lines[i].Writes*l.PerMillionWrites + lines[i].Reads*l.PerMillionReads) / 1e6
 	}
 	const month = 30 * 24 * time.Hour
-	stored := l.Requests * min(1, l.TTL.Hours()/month.Hours())
+	stored := l.Requests * l.TTL.Hours() / month.Hours() // at a time, once the first have expired
 	gigabytes := stored * float64(finished+itemOverhead) / (1 << 30)
 	return append(lines, Line{Path: fmt.Sprintf("storage of %.2f GB", gigabytes), Cost: gigabytes * l.PerGBMonth})
 }
@@ -70,6 +70,11 @@ func (l Load) step() int { return stepName + stepEntry + l.StepOutput }
 
 // Reckon prints what a month costs.
 func Reckon(l Load, asJSON bool, stdout io.Writer) error {
+	for _, given := range []float64{l.Requests, l.Duplicates, l.PerMillionWrites, l.PerMillionReads, l.PerGBMonth} {
+		if math.IsNaN(given) || math.IsInf(given, 0) {
+			return &UsageError{"a number has to be one"}
+		}
+	}
 	if l.Requests < 0 || l.Duplicates < 0 || l.Result < 0 || l.Steps < 0 || l.StepOutput < 0 || l.TTL < 0 || l.PerMillionWrites < 0 || l.PerMillionReads < 0 || l.PerGBMonth < 0 {
 		return &UsageError{"no number can be negative"}
 	}

@@ -76,7 +76,11 @@ func (d *doctor) keys(ctx context.Context) {
 		return
 	}
 	d.table = out.Table
-	d.found("table", OK, "%s, %s, about %d records, %s", d.where(), d.table.TableStatus, aws.ToInt64(d.table.ItemCount), capacity(d.table))
+	verdict := OK
+	if status := d.table.TableStatus; status != types.TableStatusActive && status != types.TableStatusUpdating {
+		verdict = Fail
+	}
+	d.found("table", verdict, "%s, %s, about %d records, %s", d.where(), d.table.TableStatus, aws.ToInt64(d.table.ItemCount), capacity(d.table))
 	partition, sort := d.key()
 	want := map[types.KeyType]string{types.KeyTypeHash: partition}
 	if sort != "" {
@@ -117,7 +121,8 @@ func (d *doctor) ttl(ctx context.Context) {
 	switch {
 	case err != nil:
 		d.found("ttl", Skip, "dynamodb:DescribeTimeToLive: %v", code(err))
-	case out.TimeToLiveDescription == nil, out.TimeToLiveDescription.TimeToLiveStatus == types.TimeToLiveStatusDisabled:
+	case out.TimeToLiveDescription == nil, out.TimeToLiveDescription.TimeToLiveStatus == types.TimeToLiveStatusDisabled,
+		out.TimeToLiveDescription.TimeToLiveStatus == types.TimeToLiveStatusDisabling:
 		d.found("ttl", Warn, "off: expired records count as absent, but are stored and paid for ever. Switch it on for %s", want)
 	case aws.ToString(out.TimeToLiveDescription.AttributeName) != want:
 		d.found("ttl", Fail, "is on for %s, and records expire by %s", aws.ToString(out.TimeToLiveDescription.AttributeName), want)
@@ -198,7 +203,7 @@ func (d *doctor) permissions(ctx context.Context) {
 		case err == nil && try.action == "GetItem", errors.As(err, &failed):
 			d.found("permission dynamodb:"+try.action, OK, "these credentials may")
 		case code(err) == "AccessDeniedException":
-			d.found("permission dynamodb:"+try.action, Warn, "these credentials may not; functions must")
+			d.found("permission dynamodb:"+try.action, Warn, "these credentials may not, of the key ikkai-doctor; functions must, of the keys of their operations")
 		default:
 			d.found("permission dynamodb:"+try.action, Skip, "%v", code(err))
 		}

@@ -92,7 +92,7 @@ func (s Search) key(ctx context.Context, stdin io.Reader) (string, error) {
 // ways are the ways to a key that are given.
 func (s Search) ways() (ways []string) {
 	for name, given := range map[string]bool{
-		"an event": s.Event != "" && s.IdempotencyKey == "", "--value": s.Value != "", "--batch": s.Batch != "" || s.Item != "", "--idempotency-key": s.IdempotencyKey != "",
+		"an event": s.Event != "", "--value": s.Value != "", "--batch": s.Batch != "" || s.Item != "", "--idempotency-key": s.IdempotencyKey != "",
 	} {
 		if given {
 			ways = append(ways, name)

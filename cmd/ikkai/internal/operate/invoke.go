@@ -10,6 +10,7 @@ import (
 	"io"
 	"net/http"
 	"net/url"
+	"strings"
 	"time"
 
 	v4 "github.com/aws/aws-sdk-go-v2/aws/signer/v4"
@@ -31,8 +32,15 @@ const maxAnswer = 7 << 20
 // Invoke sends an event to resume a record, or nothing, and waits for the function's end. It is one request (lambda:InvokeFunction),
 // signed by the SDK's own signer: the SDK's client of Lambda would be another module for that alone.
 // The error says that the function has failed, and as what; what it has answered is not quoted.
+//
+// It goes with the record's key, so that a guard which finds another one in the event does not run
+// it, and with the tenant whose environment Lambda has to take.
 func (f Function) Invoke(ctx context.Context, o *Opened, shown records.Record, event []byte) error {
-	endpoint := cmp.Or(f.Endpoint, "https://lambda."+o.Region+".amazonaws.com")
+	domain := ".amazonaws.com"
+	if strings.HasPrefix(o.Region, "cn-") {
+		domain += ".cn"
+	}
+	endpoint := cmp.Or(f.Endpoint, "https://lambda."+o.Region+domain)
 	address := endpoint + "/2015-03-31/functions/" + url.PathEscape(f.Name) + "/invocations"
 	request, err := http.NewRequestWithContext(ctx, http.MethodPost, address, bytes.NewReader(event))
 	if err != nil {

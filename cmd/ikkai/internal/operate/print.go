@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
-	"strings"
 	"text/tabwriter"
 	"time"
 
@@ -22,7 +21,13 @@ func printJSON(w io.Writer, v any) error {
 func columns(w io.Writer, rows [][]string) error {
 	t := tabwriter.NewWriter(w, 0, 4, 2, ' ', 0)
 	for _, row := range rows {
-		fmt.Fprintln(t, strings.Join(row, "\t"))
+		for i, cell := range row {
+			if i > 0 {
+				fmt.Fprint(t, "\t")
+			}
+			fmt.Fprint(t, plain(cell))
+		}
+		fmt.Fprintln(t)
 	}
 	return t.Flush()
 }
@@ -80,6 +85,8 @@ func meaning(reason records.Reason) string {
 		return "a step that must run at most once was started, and may have happened: find out, and settle the step"
 	case records.StuckUndoing:
 		return "it has failed for good, and undoing a step does not work"
+	case records.StuckUnreadable:
+		return "its record can't be understood, so each try of its request is refused"
 	default:
 		return string(reason)
 	}

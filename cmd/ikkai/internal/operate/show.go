@@ -1,7 +1,9 @@
 package operate
 
 import (
+	"bytes"
 	"context"
+	"encoding/json"
 	"fmt"
 	"io"
 	"strconv"
@@ -36,7 +38,10 @@ func Show(ctx context.Context, o *Opened, s Showing, stdout io.Writer) error {
 // describe prints a record for people.
 func describe(w io.Writer, r records.Record) error {
 	now := r.ShownAt
-	state := string(r.State) + ", " + string(r.Status)
+	state := string(r.State)
+	if r.Status != "" {
+		state += ", " + string(r.Status)
+	}
 	if r.Stuck != records.NotStuck {
 		state += ": " + meaning(r.Stuck)
 	}
@@ -44,9 +49,9 @@ func describe(w io.Writer, r records.Record) error {
 	if r.Attempt > 0 {
 		attempt = strconv.Itoa(r.Attempt)
 	}
-	expires := "never"
-	if !r.ExpiresAt.IsZero() {
-		expires = instant(r.ExpiresAt, now)
+	expires := instant(r.ExpiresAt, now)
+	if expires == "" && r.Unreadable == "" {
+		expires = "never"
 	}
 	var rows [][]string
 	for _, row := range [][]string{
@@ -69,9 +74,9 @@ func describe(w io.Writer, r records.Record) error {
 		}
 	}
 	if u := r.Undoing; u != nil {
-		fmt.Fprintf(w, "\nundoing   it has failed for good%s\n", failure(u.ErrorType, u.Message))
+		fmt.Fprintf(w, "\nundoing   it has failed for good%s\n", plain(failure(u.ErrorType, u.Message)))
 		if u.Blocked {
-			fmt.Fprintf(w, "          undoing %s has failed%s\n", orDash(u.BlockedStep), failure(u.BlockedBy, u.BlockedMessage))
+			fmt.Fprintf(w, "          undoing %s has failed%s\n", plain(orDash(u.BlockedStep)), plain(failure(u.BlockedBy, u.BlockedMessage)))
 		}
 	}
 	return nil
@@ -103,6 +108,10 @@ func content(v *records.Value) string {
 	case v == nil:
 		return ""
 	case v.Content != nil:
+		var line bytes.Buffer // JSON as one line; --json has it as it is
+		if json.Compact(&line, v.Content) == nil {
+			return line.String()
+		}
 		return string(v.Content)
 	case v.Omitted:
 		return "could not be stored"

@@ -8,6 +8,7 @@ import (
 	"flag"
 	"fmt"
 	"os"
+	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/config"
@@ -47,6 +48,9 @@ type Opened struct {
 	Config  dynamostore.Config
 	AWS     aws.Config
 	Special bool // an endpoint of its own: not AWS
+
+	skew   skew
+	margin time.Duration
 }
 
 // Open makes clients. It sends no request.
@@ -59,7 +63,7 @@ func (t *Table) Open(ctx context.Context, desk records.Config) (*Opened, error) 
 		return nil, err
 	}
 	o := &Opened{Name: t.Name, Region: awsConfig.Region, AWS: awsConfig, Special: t.Endpoint != "",
-		Config: dynamostore.Config{Table: t.Name, PartitionValue: t.PartitionValue}}
+		Config: dynamostore.Config{Table: t.Name, PartitionValue: t.PartitionValue}, margin: desk.Margin}
 	if t.Attributes != "" {
 		if o.Config.Attributes, err = readAttributes(t.Attributes); err != nil {
 			return nil, err
@@ -69,6 +73,7 @@ func (t *Table) Open(ctx context.Context, desk records.Config) (*Opened, error) 
 		if t.Endpoint != "" {
 			options.BaseEndpoint = aws.String(t.Endpoint)
 		}
+		options.APIOptions = append(options.APIOptions, o.skew.watch)
 	})
 	if o.Store, err = dynamostore.New(o.Client, o.Config); err != nil {
 		return nil, err
