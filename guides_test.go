@@ -22,6 +22,10 @@ var homes = map[string]struct {
 	"idempotent/saga/errors.go":         {"docs/errors.md", regexp.MustCompile(`(?m)^type (\w+Error) struct`)},
 	"idempotent/batch/errors.go":        {"docs/errors.md", regexp.MustCompile(`(?m)^type (Unfinished\w+) struct`)},
 	"idempotent/event.go":               {"docs/operate.md", regexp.MustCompile(`EventKind = "([^"]+)"`)},
+	"persistence/records/state.go":      {"docs/operate.md", regexp.MustCompile(`Reason = "(\w+)"`)},
+	"persistence/records/sweep.go":      {"docs/operate.md", regexp.MustCompile(`Why\w+ += "(\w+)"`)},
+	"template.yaml":                     {"docs/operate.md", regexp.MustCompile(`(?m)^  (\w+Alarm):$`)},
+	"deploy/sam/template.yaml":          {"docs/operate.md", regexp.MustCompile(`(?m)^  (\w+Alarm):$`)},
 	"persistence/dynamostore/config.go": {"docs/stores.md", regexp.MustCompile(`(?m)^\t\w+: +"(\w+)",$`)}, // attributes
 }
 

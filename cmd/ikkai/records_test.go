@@ -130,7 +130,7 @@ func TestANightWithAStuckRecord(t *testing.T) {
 		t.Errorf("settling what has changed: exit status %d\n%s", status, stderr)
 	}
 
-	lambda := newLambda(t, func(event []byte) error {
+	lambda := newLambda(t, "payment:live", func(event []byte) error {
 		if string(event) != `{"order_id":"4711"}` {
 			t.Errorf("the event is %s", event)
 		}
@@ -156,11 +156,11 @@ func TestANightWithAStuckRecord(t *testing.T) {
 }
 
 // newLambda is Lambda's API of invocations, for one function.
-func newLambda(t *testing.T, function func(event []byte) error) (endpoint string) {
+func newLambda(t *testing.T, name string, function func(event []byte) error) (endpoint string) {
 	t.Helper()
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		event, _ := io.ReadAll(r.Body)
-		if r.Method != http.MethodPost || r.URL.Path != "/2015-03-31/functions/payment:live/invocations" || !strings.HasPrefix(r.Header.Get("Authorization"), "AWS4-HMAC-SHA256 ") || r.Header.Get("X-Amz-Client-Context") == "" {
+		if r.Method != http.MethodPost || r.URL.Path != "/2015-03-31/functions/"+name+"/invocations" || !strings.HasPrefix(r.Header.Get("Authorization"), "AWS4-HMAC-SHA256 ") || r.Header.Get("X-Amz-Client-Context") == "" {
 			t.Errorf("Lambda is asked %s %s", r.Method, r.URL)
 		}
 		if function(event) != nil {
