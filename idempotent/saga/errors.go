@@ -17,16 +17,16 @@ var (
 	// call or inside of another step, with a name that is not declared or was used
 	// before in this call.
 	ErrStepMisuse = errors.New("saga: misused step")
-	// ErrUnknownStep says that the record has a finished step that the function does
-	// not declare: it was renamed or removed by a deployment. Nothing ran.
+	// ErrUnknownStep says that the record has a step that Config.Steps does not declare: it
+	// was renamed or removed by a deployment. Nothing ran.
 	ErrUnknownStep = errors.New("saga: unknown step")
 	// ErrStepInput says that the step was finished, or started, with another input.
 	ErrStepInput = errors.New("saga: same step, other input")
 	// ErrUnwinding says that the call has failed for good before, and is being
 	// undone: no step is run any more.
 	ErrUnwinding = errors.New("saga: unwinding")
-	// ErrNotUndoable says that a finished step can't be undone by the function as it is:
-	// it did not get to the step, or the step has no Compensate any more.
+	// ErrNotUndoable says that a finished step can't be undone by the code as it is: the
+	// step has no Compensate any more, or only its name is declared ([Retired]).
 	ErrNotUndoable = errors.New("saga: step not undoable")
 	// ErrPartialSuccess matches every [*PartialSuccessError].
 	ErrPartialSuccess = errors.New("saga: partial success")

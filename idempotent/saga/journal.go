@@ -125,17 +125,34 @@ func (j *callJournal) refuse(step string, err error) error {
 }
 
 // blockedBy returns the step that keeps the call from ever getting to its end, if that is
-// why it has ended with err.
+// why it has ended with err. One that is being undone gets there by its compensations: the
+// steps that it could not run meanwhile do not matter.
 func (j *callJournal) blockedBy(err error) *StepError {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	if j.undoing.stuck != nil {
+		return j.undoing.stuck.blockedAt()
+	}
 	if own, ok := errors.AsType[*StepError](err); ok && needsPerson(own.Err) {
 		return own
 	}
 	if failed, ok := errors.AsType[*CompensationError](err); ok && needsPerson(failed.Compensation) {
-		return &StepError{Key: failed.Key, Step: failed.Left[0], Err: failed.Compensation}
+		return failed.blockedAt() // of a call of its own that the function has made
 	}
-	j.mu.Lock()
-	defer j.mu.Unlock()
 	return j.blocked
+}
+
+// blockedAt returns the step that can't be undone without a person, if that is why the call
+// is not.
+func (e *CompensationError) blockedAt() *StepError {
+	if !needsPerson(e.Compensation) {
+		return nil
+	}
+	at := &StepError{Key: e.Key, Err: e.Compensation}
+	if len(e.Left) > 0 { // none where what stopped it was a step that may yet turn out to have happened
+		at.Step = e.Left[0]
+	}
+	return at
 }
 
 // report tells what has happened to a step.

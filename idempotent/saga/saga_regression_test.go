@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -264,5 +265,57 @@ func TestAResultThatCameToNothing(t *testing.T) {
 		if f == nil || !f.Executed && got != "" {
 			t.Errorf("%s: %q %v", name, got, err)
 		}
+	}
+}
+
+// What a step that is going to be undone is refused for keeps nobody from undoing it: the next
+// arrival goes on, and nobody has to be called.
+func TestACallThatGoesBackwardIsNotStuckAtAStepThatItCannotRun(t *testing.T) {
+	for name, refused := range map[string]func(context.Context, *saga.Step[string]) error{
+		"another input": func(ctx context.Context, s *saga.Step[string]) error {
+			_, err := s.RunFor(ctx, "another", func(context.Context, saga.Call) (string, error) { return "", nil })
+			return err
+		},
+		"a step that is not declared": func(ctx context.Context, _ *saga.Step[string]) error {
+			other := saga.NewStep(saga.Spec[string]{Name: "other"})
+			return other.Do(ctx, func(context.Context, saga.Call) error { return nil })
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var log eventLog
+			down := true
+			reserve := saga.NewStep(saga.Spec[string]{Name: "reserve", Compensate: func(context.Context, saga.Call, string) error {
+				if down {
+					return errors.New("the warehouse is down")
+				}
+				return nil
+			}})
+			g := newKeylessGuard(t, persistence.NewMemory(), idempotent.Config{Steps: saga.Steps(reserve), Observe: log.observe})
+			attempt := 0
+			call := func() error {
+				return g.Do(t.Context(), "k", func(ctx context.Context) error {
+					if attempt++; attempt > 1 {
+						return refused(ctx, reserve)
+					}
+					if _, err := reserve.RunFor(ctx, "input", func(context.Context, saga.Call) (string, error) { return "box", nil }); err != nil {
+						return err
+					}
+					return idempotent.Permanent(errors.New("sold out"))
+				})
+			}
+			for range 2 {
+				err := call()
+				if v := idempotent.VerdictOf(err); !v.Retry || v.Code != idempotent.CodeCompensationFailed {
+					t.Errorf("attempt %d: %+v, %v", attempt, v, err)
+				}
+				if kinds := log.kinds(); slices.Contains(kinds, idempotent.EventStuck) {
+					t.Errorf("attempt %d is stuck, and the next one would go on: %v", attempt, kinds)
+				}
+			}
+			down = false
+			if err := call(); !errors.Is(err, idempotent.ErrPermanent) || err.Error() != "sold out" {
+				t.Errorf("got %v", err)
+			}
+		})
 	}
 }
