@@ -2,10 +2,13 @@ package idempotent
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"strings"
+
+	"github.com/aws/aws-lambda-go/lambdacontext"
 
 	"github.com/ikkai-go/idempotency/idempotent/internal/origin"
 )
@@ -24,14 +27,18 @@ type durableEvent struct {
 }
 
 // openDurable recognises the event of a durable function, and returns the execution that it
-// belongs to, with what the caller of that has sent. Any other event is returned as it is.
-func openDurable(payload []byte) (*execution, []byte, error) {
+// belongs to, with what the caller of that has sent. Any other event is returned as it is. One
+// that names an execution of something else is refused: whoever has written that is not Lambda.
+func openDurable(ctx context.Context, payload []byte) (*execution, []byte, error) {
 	if !bytes.Contains(payload, []byte(`"DurableExecutionArn"`)) || !bytes.Contains(payload, []byte(`"InitialExecutionState"`)) {
 		return nil, payload, nil
 	}
 	var e durableEvent
 	if json.Unmarshal(payload, &e) != nil || e.DurableExecutionArn == "" || e.InitialExecutionState == nil {
 		return nil, payload, nil
+	}
+	if !executes(ctx, e.DurableExecutionArn) {
+		return nil, nil, errors.New("the event looks like that of a durable function, and is of no execution of this one")
 	}
 	operations := e.InitialExecutionState.Operations
 	x := &execution{arn: e.DurableExecutionArn, resumes: len(operations) > 1 || e.InitialExecutionState.NextMarker != ""}
@@ -40,6 +47,24 @@ func openDurable(payload []byte) (*execution, []byte, error) {
 	}
 	x.started = operations[0].StartTimestamp.Time
 	return x, []byte(*operations[0].ExecutionDetails.InputPayload), nil
+}
+
+// executes tells whether an execution may be one of the function that is invoked, as far as its
+// ARN tells: that of the function and its version, followed by "/durable-execution/…". Outside
+// of Lambda the function has none.
+func executes(ctx context.Context, execution string) bool {
+	if strings.Contains(execution, "#") { // it would be taken for another one: see execution.prefix
+		return false
+	}
+	caller, ok := lambdacontext.FromContext(ctx)
+	if !ok || caller.InvokedFunctionArn == "" {
+		return true
+	}
+	function := caller.InvokedFunctionArn
+	if fields := strings.SplitN(function, ":", 8); len(fields) == 8 { // the last one is an alias, or a version
+		function = strings.TrimSuffix(function, ":"+fields[7])
+	}
+	return strings.HasPrefix(execution, function+":")
 }
 
 // durableResponse is what a durable function answers with.

@@ -78,7 +78,7 @@ func (h *guardedHandler) Invoke(ctx context.Context, payload []byte) (response [
 
 func (h *guardedHandler) call(ctx context.Context, payload []byte) ([]byte, error) {
 	var own effect
-	execution, input, unreadable := openDurable(payload)
+	execution, input, unreadable := openDurable(ctx, payload)
 	identify := func() (request, error) {
 		if unreadable != nil {
 			return request{execution: execution}, unreadable

@@ -1,0 +1,54 @@
+package idempotent_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"testing"
+
+	"github.com/aws/aws-lambda-go/lambdacontext"
+
+	"github.com/ikkai-go/idempotency/idempotent"
+	"github.com/ikkai-go/idempotency/persistence"
+)
+
+// What a customer writes is no execution of the function: it would have the record of its choice,
+// for as long as an execution may live, and run the function as often as it likes.
+func TestAnExecutionOfAnotherFunctionIsRefused(t *testing.T) {
+	const alias = "arn:aws:lambda:eu-west-1:123456789012:function:orders:live"
+	for name, test := range map[string]struct {
+		invoked, execution string
+		runs               int
+	}{
+		"its own":                       {alias, executionA, 1},
+		"its own, without an alias":     {"arn:aws:lambda:eu-west-1:123456789012:function:orders", executionA, 1},
+		"of a function of another name": {"arn:aws:lambda:eu-west-1:123456789012:function:orders-2", executionA, 0},
+		"of a longer name":              {"arn:aws:lambda:eu-west-1:123456789012:function:order", executionA, 0},
+		"of another account":            {"arn:aws:lambda:eu-west-1:999999999999:function:orders", executionA, 0},
+		"no ARN":                        {alias, "order 1", 0},
+		"where the function is unknown": {"", "local", 1},
+		"with another's name in it":     {"", "local#1", 0},
+	} {
+		t.Run(name, func(t *testing.T) {
+			memory := persistence.NewMemory()
+			guard := newTestGuard(t, memory, idempotent.Config{})
+			ctx := t.Context()
+			if test.invoked != "" {
+				ctx = lambdacontext.NewContext(ctx, &lambdacontext.LambdaContext{InvokedFunctionArn: test.invoked})
+			}
+			arn, _ := json.Marshal(test.execution)
+			event := fmt.Sprintf(`{"id":"order 2","DurableExecutionArn":%s,"InitialExecutionState":{"Operations":[`+
+				`{"Type":"EXECUTION","ExecutionDetails":{"InputPayload":"{\"id\":\"order 1\"}"}}]}}`, arn)
+			runs := 0
+			_, err := guard.Handler(func(context.Context, json.RawMessage) (json.RawMessage, error) {
+				runs++
+				return json.RawMessage(pending), nil
+			}).Invoke(ctx, []byte(event))
+			refused := test.runs == 0
+			if runs != test.runs || errors.Is(err, idempotent.ErrKey) != refused || (len(memory.Records()) == 0) != refused {
+				t.Errorf("runs %d, want %d; %d records: %v", runs, test.runs, len(memory.Records()), err)
+			}
+		})
+	}
+}
