@@ -7,13 +7,8 @@ import (
 	"errors"
 	"maps"
 	"os"
-	"regexp"
 	"strings"
 	"testing"
-
-	"github.com/aws/aws-sdk-go-v2/aws"
-	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
-	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
 	"github.com/ikkai-go/idempotency/idempotent"
 	"github.com/ikkai-go/idempotency/idempotent/saga"
@@ -34,7 +29,7 @@ func readStepsPage(t *testing.T) string {
 // shipment is a saga of three steps, in which much can go wrong.
 type shipment struct {
 	diary
-	addressUnknown, warehouseDown, bankSilent bool
+	addressUnknown, warehouseDown bool
 }
 
 // shipmentSteps are its steps.
@@ -76,9 +71,6 @@ func (o *shipment) place(ctx context.Context, steps shipmentSteps) (string, erro
 	}
 	charge, err := steps.charge.Run(ctx, func(context.Context, saga.Call) (string, error) {
 		o.note("charge")
-		if o.bankSilent {
-			return "", errBroken
-		}
 		return "ch_1", nil
 	})
 	if err != nil {
@@ -118,83 +110,5 @@ func TestTheRecordLooksAsThePageSays(t *testing.T) {
 	}
 	if !maps.Equal(stored, shown) {
 		t.Errorf("the record has %q, the page shows %q", stored, shown)
-	}
-}
-
-// operator changes the only record in the table, with the expressions of the page.
-type operator struct {
-	t      *testing.T
-	client *dynamodb.Client
-	key    map[string]types.AttributeValue
-}
-
-func (o operator) change(expression, entry, text string) {
-	o.t.Helper()
-	page := readStepsPage(o.t)
-	condition := regexp.MustCompile(`--condition-expression '(.*)'`).FindStringSubmatch(page)
-	if condition == nil || !strings.Contains(page, expression) {
-		o.t.Fatalf("the page does not say %q", expression)
-	}
-	values := map[string]types.AttributeValue{":partial": &types.AttributeValueMemberS{Value: "PARTIAL_SUCCESS"}}
-	if text != "" {
-		values[":text"] = &types.AttributeValueMemberS{Value: text}
-	}
-	_, err := o.client.UpdateItem(o.t.Context(), &dynamodb.UpdateItemInput{
-		TableName: aws.String(table), Key: o.key,
-		ConditionExpression: aws.String(condition[1]), UpdateExpression: aws.String(expression),
-		ExpressionAttributeNames:  map[string]string{"#status": "status", "#entry": entry},
-		ExpressionAttributeValues: values,
-	})
-	if err != nil {
-		o.t.Fatal(err)
-	}
-}
-
-func TestAnOperatorCanSettleARecordThatIsStuck(t *testing.T) {
-	const add = "SET steps.#entry = :text"
-	for name, story := range map[string]struct {
-		order  *shipment // as the first attempt finds the world
-		settle func(operator)
-		err    error // of the next attempt
-		done   []string
-	}{
-		"a step was undone by hand": {
-			&shipment{addressUnknown: true, warehouseDown: true},
-			func(o operator) { o.change(add, "reserve-stock:compensated", "{}") },
-			idempotent.ErrPermanent, nil,
-		},
-		"a step has happened, of which nobody knew": {
-			&shipment{bankSilent: true},
-			func(o operator) { o.change(add, "charge", `{"order": 2, "output": "ch_1", "compensable": true}`) },
-			nil, nil,
-		},
-		"a step has not happened, of which nobody knew": {
-			&shipment{bankSilent: true},
-			func(o operator) { o.change(add, "charge:declined", "{}") },
-			nil, []string{"charge"},
-		},
-	} {
-		t.Run(name, func(t *testing.T) {
-			db, store := newDynamo(t)
-			o := story.order
-			place := o.guard(t, store)
-			call := func() error { _, err := place(); return err }
-			for range 2 { // it does not get better by itself
-				if err := call(); err == nil {
-					t.Fatal("no error")
-				}
-			}
-			o.bankSilent = false
-			if err := call(); !errors.Is(err, saga.ErrCompensation) && !errors.Is(err, idempotent.ErrOutcomeUnknown) {
-				t.Fatal(err)
-			}
-			o.entries = nil
-			record := db.Items(table)[0]
-			story.settle(operator{t, db.Client(), map[string]types.AttributeValue{"idempotency_key": record["idempotency_key"]}})
-			if err := call(); !errors.Is(err, story.err) || errors.Is(err, saga.ErrCompensation) {
-				t.Errorf("error %v, want %v", err, story.err)
-			}
-			o.wants(t, story.done...)
-		})
 	}
 }
