@@ -100,7 +100,9 @@ func (w *world) createTable(ctx context.Context) error {
 type environment struct {
 	world *world
 	guard *idempotent.Guard
-	dice  *rand.Rand
+
+	turn sync.Mutex // where an environment has many calls at a time
+	dice *rand.Rand
 }
 
 func (w *world) newEnvironment(number int) (*environment, error) {
@@ -121,8 +123,11 @@ func (w *world) newEnvironment(number int) (*environment, error) {
 	return e, err
 }
 
-// between draws a time. An environment has one call at a time, so that what others draw does not shift it.
+// between draws a time. An environment of Lambda has one call at a time, so that what others draw
+// does not shift it.
 func (e *environment) between(low, high time.Duration) time.Duration {
+	e.turn.Lock()
+	defer e.turn.Unlock()
 	return low + time.Duration(e.dice.Int64N(int64(high-low)))
 }
 
