@@ -39,7 +39,7 @@ type block struct {
 func documents(t *testing.T) map[string]document {
 	t.Helper()
 	all := make(map[string]document)
-	for _, pattern := range []string{"*.md", "docs/*.md", "functions/*.md", "deploy/*.md", "deploy/*/*.md", "deploy/cdk/*/*.md", "persistence/*/*/*.md", ".github/*.md"} {
+	for _, pattern := range []string{"*.md", "docs/*.md", "docs/*/*.md", "functions/*.md", "deploy/*.md", "deploy/*/*.md", "deploy/cdk/*/*.md", "persistence/*/*/*.md", ".github/*.md"} {
 		names, err := filepath.Glob(pattern)
 		if err != nil {
 			t.Fatal(err)
