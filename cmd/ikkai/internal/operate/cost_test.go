@@ -9,7 +9,10 @@ import (
 	"testing"
 	"time"
 
+	"github.com/aws/aws-lambda-go/lambdacontext"
+
 	"github.com/ikkai-go/idempotency/idempotent"
+	"github.com/ikkai-go/idempotency/idempotent/saga"
 	"github.com/ikkai-go/idempotency/persistence/dynamostore"
 	"github.com/ikkai-go/idempotency/persistence/dynamostore/dynamotest"
 )
@@ -49,6 +52,57 @@ func TestTheReckoningIsWhatIsCharged(t *testing.T) {
 					}
 				}
 			})
+		}
+	}
+}
+
+// TestTheReckoningOfStepsIsWhatIsCharged, of steps whose records grow over several units.
+func TestTheReckoningOfStepsIsWhatIsCharged(t *testing.T) {
+	name, version := lambdacontext.FunctionName, lambdacontext.FunctionVersion
+	t.Cleanup(func() { lambdacontext.FunctionName, lambdacontext.FunctionVersion = name, version })
+	lambdacontext.FunctionName, lambdacontext.FunctionVersion = "payment", "$LATEST"
+	for _, c := range []struct{ steps, output, result int }{{1, 64, 100}, {3, 64, 100}, {3, 1500, 100}, {12, 450, 2100}} {
+		db := dynamotest.New(t)
+		config := dynamostore.Config{Table: "idempotency"}
+		if err := dynamostore.CreateTable(t.Context(), db.Client(), config); err != nil {
+			t.Fatal(err)
+		}
+		store, err := dynamostore.New(db.Client(), config)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var steps []*saga.Step[string]
+		var declared []saga.Declaration
+		for n := range c.steps {
+			step := saga.NewStep(saga.Spec[string]{Name: fmt.Sprintf("step-%011d", n)})
+			steps, declared = append(steps, step), append(declared, step)
+		}
+		guard, err := idempotent.New(store, idempotent.Config{Operation: "payment", Steps: saga.Steps(declared...)})
+		if err != nil {
+			t.Fatal(err)
+		}
+		load := Load{Requests: 1, Duplicates: 1, Result: c.result + 2, Steps: c.steps, StepOutput: c.output + 2, TTL: time.Hour}
+		for i, line := range load.Lines()[:2] {
+			db.ResetLog()
+			ctx := lambdacontext.NewContext(t.Context(), &lambdacontext.LambdaContext{AwsRequestID: "c6af9ac6-7b61-11e6-9a41-93e8deadbeef"})
+			_, err := idempotent.Do(ctx, guard, "4711", func(ctx context.Context) (string, error) {
+				for _, step := range steps {
+					if _, err := step.Run(ctx, func(context.Context, saga.Call) (string, error) { return strings.Repeat("x", c.output), nil }); err != nil {
+						return "", err
+					}
+				}
+				return strings.Repeat("x", c.result), nil
+			})
+			if err != nil {
+				t.Fatal(err)
+			}
+			charged := dynamotest.Capacity{}
+			for _, request := range db.Requests() {
+				charged = charged.Plus(request.Capacity)
+			}
+			if charged.Write != line.Writes {
+				t.Errorf("%+v, call %d: is charged %v, and reckoned as %v write units", c, i+1, charged.Write, line.Writes)
+			}
 		}
 	}
 }
