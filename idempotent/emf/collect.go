@@ -2,6 +2,7 @@ package emf
 
 import (
 	"context"
+	"math"
 	"slices"
 	"sync"
 	"time"
@@ -105,7 +106,9 @@ func (c *collector) ended(e idempotent.Event) {
 	case idempotent.EventRequest:
 		c.add(e.Operation, func(s *sums) {
 			s.values[measure.RequestDuration] = append(s.values[measure.RequestDuration], took)
-			s.counts[measure.Units] += e.Units
+			if e.Units > 0 && !math.IsInf(e.Units, 0) { // a number that is none would spoil the line
+				s.counts[measure.Units] += e.Units
+			}
 		})
 	}
 }

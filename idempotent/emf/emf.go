@@ -34,7 +34,7 @@ import (
 // Config says how metrics are printed. The zero value is what [Watch] uses.
 type Config struct {
 	// Namespace of the metrics in CloudWatch: up to 256 of the characters A to Z, a to z, 0
-	// to 9 and . _ # : / -. Defaults to the environment variable AWS_EMF_NAMESPACE, which
+	// to 9 and . _ # : / -, and not one of AWS's own, which begin with AWS/. Defaults to the environment variable AWS_EMF_NAMESPACE, which
 	// AWS's own libraries read, and without it to "idempotency".
 	Namespace string
 	// Output gets the lines, each in one Write. Defaults to the standard output. What it
@@ -53,7 +53,7 @@ const (
 // isNamespace tells whether CloudWatch takes a name for a namespace. By hand: a regular
 // expression of it would take a millisecond of each cold start.
 func isNamespace(name string) bool {
-	return name != "" && len(name) <= maxNamespace && !strings.ContainsFunc(name, func(r rune) bool {
+	return name != "" && len(name) <= maxNamespace && !strings.HasPrefix(name, "AWS/") && !strings.ContainsFunc(name, func(r rune) bool {
 		return (r < 'a' || 'z' < r) && (r < 'A' || 'Z' < r) && (r < '0' || '9' < r) && !strings.ContainsRune("._#:/-", r)
 	})
 }

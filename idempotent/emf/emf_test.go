@@ -9,6 +9,7 @@ import (
 	"io"
 	"log/slog"
 	"maps"
+	"math"
 	"slices"
 	"strings"
 	"sync"
@@ -25,6 +26,7 @@ import (
 	"github.com/ikkai-go/idempotency/idempotent/eventguard"
 	"github.com/ikkai-go/idempotency/internal/emfspec"
 	"github.com/ikkai-go/idempotency/persistence"
+	"github.com/ikkai-go/idempotency/persistence/storekit"
 )
 
 // page is what CloudWatch gets.
@@ -388,12 +390,48 @@ type brokenPipe struct{}
 
 func (brokenPipe) Write([]byte) (int, error) { return 0, io.ErrClosedPipe }
 
+// charging is a store that says it was charged what can't be.
+type charging struct {
+	*persistence.Memory
+	units float64
+}
+
+func (c charging) Acquire(ctx context.Context, claim persistence.Claim) (persistence.Record, error) {
+	storekit.Consumed(ctx, c.units)
+	return c.Memory.Acquire(ctx, claim)
+}
+
+// Whatever a store says, and whatever an operation is called, CloudWatch takes the line.
+func TestNothingSpoilsALine(t *testing.T) {
+	for _, units := range []float64{math.NaN(), math.Inf(1), math.Inf(-1), -1} {
+		p, m := newMetrics(t)
+		guard, err := idempotent.New(charging{persistence.NewMemory(), units}, m.Watch(idempotent.Config{Operation: ":支払い", Logger: slog.New(slog.DiscardHandler)}))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := idempotent.Do(t.Context(), guard, "o1", func(context.Context) (int, error) { return 1, nil }); err != nil {
+			t.Fatal(err)
+		}
+		for _, line := range p.take() {
+			data, err := emfspec.Read([]byte(line), time.Now())
+			if err != nil {
+				t.Fatalf("%v units: %v: %s", units, err, line)
+			}
+			for _, d := range data {
+				if strings.HasPrefix(d.Dimensions["operation"], ":") || d.Name == "consumed_units" {
+					t.Errorf("%v units: %+v", units, d)
+				}
+			}
+		}
+	}
+}
+
 func TestNamespaces(t *testing.T) {
 	for _, c := range []struct {
 		variable, config, want string
 	}{
 		{"", "", "idempotency"}, {"stack", "", "stack"}, {"stack", "mine/a.b#c:d-e_1", "mine/a.b#c:d-e_1"},
-		{"no space", "", ""}, {"", strings.Repeat("x", 257), ""},
+		{"no space", "", ""}, {"", "AWS/Lambda", ""}, {"", strings.Repeat("x", 257), ""},
 	} {
 		t.Setenv("AWS_EMF_NAMESPACE", c.variable)
 		p := new(page)

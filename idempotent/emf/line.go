@@ -3,6 +3,7 @@ package emf
 import (
 	"encoding/json"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/ikkai-go/idempotency/idempotent/internal/measure"
@@ -66,10 +67,15 @@ func (s *sums) names() []measure.Metric {
 	return names
 }
 
-// dimension is an operation as a dimension's value, which has to be ASCII.
+// dimension is an operation as a dimension's value, which has to be ASCII and must not begin with
+// a colon.
 func dimension(operation string) string {
 	quoted := strconv.QuoteToASCII(operation)
-	return quoted[1 : len(quoted)-1]
+	value := quoted[1 : len(quoted)-1]
+	if strings.HasPrefix(value, ":") {
+		return `\u003a` + value[1:]
+	}
+	return value
 }
 
 // lineBuilder builds a line of JSON.

@@ -15,6 +15,7 @@ package otelguard
 import (
 	"context"
 	"fmt"
+	"math"
 
 	"go.opentelemetry.io/otel"
 	"go.opentelemetry.io/otel/codes"
@@ -135,7 +136,7 @@ func (t *Telemetry) measure(ctx context.Context, e idempotent.Event) {
 		t.times[measure.RunDuration].Record(ctx, took, withCode)
 	case idempotent.EventRequest:
 		t.times[measure.RequestDuration].Record(ctx, took, withCode)
-		if e.Units > 0 {
+		if e.Units > 0 && !math.IsInf(e.Units, 0) {
 			t.counters[measure.Units].Add(ctx, e.Units, metric.WithAttributes(attributes(e)...))
 		}
 	}

@@ -17,6 +17,11 @@ func (s *Store) Forget(ctx context.Context, seen persistence.Record) error {
 		return err
 	}
 	applied, there, err := s.apply(ctx, s.forget(seen))
+	if err == nil && !applied && s.shows(there, seen) {
+		// It is what was seen, and written in another way than by this package: a time with
+		// fractions, an owner that is an empty text.
+		applied, there, err = s.apply(ctx, s.forgetItem(seen.Key, there))
+	}
 	switch {
 	case err != nil:
 		return fault("forget", err)
@@ -47,9 +52,31 @@ func (s *Store) forget(seen persistence.Record) conditional {
 		condition = phStatus + " IN (:status, :running, :inProgress)"
 	}
 	u.conditions = append(u.conditions, condition)
-	return conditional{key: seen.Key, write: Write{Delete: &types.Delete{
+	return s.deletion(seen.Key, u)
+}
+
+// shows tells whether an item is the record that was seen.
+func (s *Store) shows(there item, seen persistence.Record) bool {
+	if there == nil {
+		return false
+	}
+	r, err := s.schema.outline(there)
+	return err == nil && r.Owner == seen.Owner && r.Status == seen.Status && r.LeaseUntil.Equal(seen.LeaseUntil)
+}
+
+// forgetItem deletes a record that is as it was found.
+func (s *Store) forgetItem(key string, found item) conditional {
+	u := update{schema: &s.schema, values: item{}}
+	u.unchanged(phOwner, found)
+	u.unchanged(phStatus, found)
+	u.unchanged(phLease, found)
+	return s.deletion(key, u)
+}
+
+func (s *Store) deletion(key string, u update) conditional {
+	return conditional{key: key, write: Write{Delete: &types.Delete{
 		TableName:                           s.table,
-		Key:                                 s.schema.key(seen.Key),
+		Key:                                 s.schema.key(key),
 		ConditionExpression:                 u.condition(),
 		ExpressionAttributeNames:            u.names(),
 		ExpressionAttributeValues:           u.values,
