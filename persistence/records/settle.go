@@ -28,13 +28,14 @@ func (d *Desk) Settle(ctx context.Context, shown Record, s Settlement) (*Plan, e
 	case shown.stored.Owner == "", shown.Attempt == 0:
 		return refuse("it has no owner, or does not count its attempts, so another toolkit has written it: nothing tells whether it changes meanwhile")
 	}
+	// Fronts that can't open what the record has would give it up when it is taken over.
+	opened, err := d.opened(ctx, shown)
+	if err != nil {
+		return nil, fmt.Errorf("records: %s: opening what it has: %w", shown.Key, err)
+	}
 	if s.writes() {
 		// What the functions have put into envelopes, their store takes out of them, and refuses
 		// what is in none.
-		opened, err := d.opened(ctx, shown)
-		if err != nil {
-			return nil, fmt.Errorf("records: %s: opening what it has: %w", shown.Key, err)
-		}
 		if form := foreign(opened); form != "" {
 			return refuse("its values are in envelopes of the form %s, which this store does not make: the functions would refuse what it writes. Use a store like theirs", form)
 		}

@@ -11,11 +11,13 @@ import (
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+	"github.com/google/go-cmp/cmp"
 
 	"github.com/ikkai-go/idempotency/idempotent"
 	"github.com/ikkai-go/idempotency/persistence"
 	"github.com/ikkai-go/idempotency/persistence/dynamostore/dynamotest"
 	"github.com/ikkai-go/idempotency/persistence/records"
+	"github.com/ikkai-go/idempotency/persistence/sealed"
 )
 
 // TestNothingIsWrittenInTheClearBesideEnvelopes has functions that seal, and an operator whose
@@ -239,5 +241,30 @@ func TestASweepTellsWhatItsFunctionsHaveDone(t *testing.T) {
 				t.Errorf("it is %q (%v), want %s", cases, err, want)
 			}
 		})
+	}
+}
+
+// TestWithoutTheKeyNothingIsTouched: a front that can't open steps gives a record up that it has
+// taken over, and one whose run has died would be resumed then, also where its guard refuses that.
+func TestWithoutTheKeyNothingIsTouched(t *testing.T) {
+	behind := persistence.NewMemory()
+	died(t, sealedStore(t, behind), map[string]string{"charge:started": "{}"})
+	aes, err := sealed.NewAES(sealed.Key{ID: "other", Secret: bytes.Repeat([]byte("x"), 32)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	wrong, err := sealed.New(behind, aes, sealed.Config{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	before := behind.Records()
+	desk := newDesk(t, wrong, records.Config{})
+	for name, s := range map[string]records.Settlement{"without a result": records.CompleteWithoutResult(), "finish": records.FinishStep("charge", nil)} {
+		if got := outcomeOf(t, desk, show(t, desk), settle(s)); got == "done" {
+			t.Errorf("%s: %s", name, got)
+		}
+	}
+	if diff := cmp.Diff(before, behind.Records()); diff != "" {
+		t.Error(diff)
 	}
 }
