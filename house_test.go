@@ -146,6 +146,7 @@ var exampleless = map[string]string{
 	"idempotent.Guard.Keeping":      "eventguard calls it",
 	"idempotent.Guard.KeepingEvent": "httpguard and eventguard call it",
 	"idempotent.Guard.Late":         "eventguard calls it",
+	"idempotent.Guard.LookingAhead": "batch and eventguard call it",
 	"idempotent.Guard.Off":          "httpguard calls it",
 	"idempotent.Guard.Report":       "eventguard and httpguard call it",
 
@@ -173,6 +174,7 @@ var calledByOthers = map[string]string{
 	"Complete":       "the engine, as of any persistence.Store",
 	"Release":        "the engine, as of any persistence.Store",
 	"Read":           "the engine, as of any persistence.Reader",
+	"ReadMany":       "the engine, as of any storekit.BatchReader",
 	"Checkpoint":     "the engine, as of any persistence.Checkpointer",
 	"Renew":          "the engine, as of any persistence.Renewer",
 	"CheckpointWith": "the engine, as of any storekit.Transactor",

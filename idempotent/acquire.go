@@ -33,6 +33,7 @@ func (a acquisition) reportWait(ctx context.Context, g *Guard) {
 // has waited long enough. What comes back without an error is either owned or a
 // finished record of the same payload.
 func (g *Guard) acquire(ctx context.Context, b budget, c *persistence.Claim, of *execution) (acquisition, error) {
+	g.lookAhead(ctx, b)
 	for wait := g.newWait(ctx); ; {
 		if err := g.date(ctx, b, c); err != nil {
 			return acquisition{}, err
@@ -76,9 +77,13 @@ func (g *Guard) date(ctx context.Context, b budget, c *persistence.Claim) error 
 // meet finds out who holds the record, by claiming it or, where that may save a
 // write, by looking first. A look that fails decides nothing: the claim does.
 func (g *Guard) meet(ctx context.Context, b budget, c persistence.Claim, polling bool) (persistence.Record, error) {
+	record, finished, looked := g.foundAhead(c)
+	if finished {
+		return record, nil
+	}
 	asking, cancel := b.asking(ctx)
 	defer cancel()
-	if g.reader != nil && (g.config.ReadFirst || polling) {
+	if g.reader != nil && (g.config.ReadFirst && !looked || polling) {
 		record, settled := g.look(asking, b, c)
 		if settled || polling && record.LeaseLive(c.Now) {
 			return record, nil
@@ -88,6 +93,7 @@ func (g *Guard) meet(ctx context.Context, b budget, c persistence.Claim, polling
 	if err != nil {
 		return record, g.notAcquired(ctx, b, c, err)
 	}
+	g.claimed(c, record)
 	return record, nil
 }
 

@@ -128,6 +128,15 @@ type Config struct {
 	// The store must be a [persistence.Reader].
 	ReadFirst bool
 
+	// NoLookAhead claims every call of a batch (package batch, and the events of eventguard).
+	// Otherwise those look for finished records by the hundred before they claim the rest, where
+	// that seems cheaper: where a batch seems to have been started before, which is found out by
+	// looking for six records of a hundred, 16 at most, and by what claims find. A batch of fewer
+	// than 17 calls is claimed; with ReadFirst it always looks. It needs a store that can (all of
+	// this module can), and on DynamoDB the permission dynamodb:BatchGetItem; without it, and
+	// where looking fails, all are claimed. Defaults to false.
+	NoLookAhead bool
+
 	// FailOpen prefers an answer to protection where the store can't be reached: where the
 	// record can't be acquired the function runs without one, and where the result can't be
 	// stored it is returned as if it had been. A retry may then run again. Defaults to false:

@@ -20,6 +20,7 @@ type Guard struct {
 	made   *Guard // by New, of which this may be a copy
 	// What else the store can do; nil where it can't.
 	reader       persistence.Reader
+	many         storekit.BatchReader
 	checkpointer persistence.Checkpointer
 	sizer        storekit.Sizer
 	transactor   storekit.Transactor
@@ -28,6 +29,8 @@ type Guard struct {
 	observe func(context.Context, Event)
 	shared  *sharedTime
 	event   func() []byte
+	ahead   *ahead
+	place   int // of the call among those that ahead looks for
 }
 
 // New returns a guard for the operation that config describes. It checks the
@@ -58,6 +61,7 @@ func New(store persistence.Store, config Config) (*Guard, error) {
 	g := &Guard{store: store, config: config}
 	g.made = g
 	g.reader, _ = storekit.Able[persistence.Reader](store)
+	g.many, _ = storekit.Able[storekit.BatchReader](store)
 	g.checkpointer, _ = storekit.Able[persistence.Checkpointer](store)
 	g.sizer, _ = storekit.Able[storekit.Sizer](store)
 	g.transactor, _ = storekit.Able[storekit.Transactor](store)

@@ -25,14 +25,18 @@ func (g *Guard) reportWithin(ctx context.Context, e Event) {
 	}
 }
 
+func (g *Guard) logger() *slog.Logger {
+	if g.config.Logger == nil {
+		return slog.Default()
+	}
+	return g.config.Logger
+}
+
 // log writes an event. The message is for people; filters go by the attributes "event"
 // and "code". The default logger is looked up now, because a guard may have been made
 // before main has set it.
 func (g *Guard) log(ctx context.Context, e Event) {
-	logger := g.config.Logger
-	if logger == nil {
-		logger = slog.Default()
-	}
+	logger := g.logger()
 	level := e.Kind.level()
 	if !logger.Enabled(ctx, level) {
 		return

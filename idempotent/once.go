@@ -33,11 +33,16 @@ type once struct {
 // neither vacant nor finished: then nothing has happened, and the long form decides.
 func (g *Guard) callOnce(ctx context.Context, b budget, id identity, run body) (answer *replayed, settled bool, err error) {
 	o := &once{guard: g, budget: b, claim: persistence.Claim{Key: id.key, Owner: rand.Text(), Fingerprint: id.fingerprint, Run: runOf(ctx)}}
+	g.lookAhead(ctx, b)
 	if err := g.date(ctx, b, &o.claim); err != nil {
 		return nil, true, err
 	}
 	o.leaseUntil = o.claim.LeaseUntil
-	if g.config.ReadFirst {
+	record, finished, looked := g.foundAhead(o.claim)
+	if finished {
+		return o.answer(ctx, record, nil)
+	}
+	if g.config.ReadFirst && !looked {
 		if record, finished := g.look(ctx, b, o.claim); finished {
 			return o.answer(ctx, record, nil)
 		}
@@ -46,9 +51,10 @@ func (g *Guard) callOnce(ctx context.Context, b budget, id identity, run body) (
 		return o.fail(ctx, err)
 	}
 	writes := o.enlisted.Close()
-	record, err := o.commit(ctx, persistence.StatusCompleted, writes)
+	record, err = o.commit(ctx, persistence.StatusCompleted, writes)
 	switch {
 	case err == nil:
+		g.claimed(o.claim, record)
 		return o.answer(ctx, record, nil)
 	case journal.Unwritten(err):
 		return o.fail(ctx, uncommitted(id.key, err, DoneNothing))

@@ -13,6 +13,7 @@ type tracedStore struct {
 	guard        *Guard
 	store        persistence.Store
 	reader       persistence.Reader
+	many         storekit.BatchReader
 	checkpointer persistence.Checkpointer
 	transactor   storekit.Transactor
 	renewer      persistence.Renewer
@@ -23,12 +24,15 @@ func (g *Guard) traced() {
 	if g.config.Trace == nil {
 		return
 	}
-	traced := &tracedStore{g, g.store, g.reader, g.checkpointer, g.transactor, g.renewer}
+	traced := &tracedStore{g, g.store, g.reader, g.many, g.checkpointer, g.transactor, g.renewer}
 	g.store = traced
 	if cache, remembers := g.reader.(storekit.Refresher); remembers {
 		g.reader = &tracedCache{traced, cache}
 	} else if g.reader != nil {
 		g.reader = traced
+	}
+	if g.many != nil {
+		g.many = traced
 	}
 	if g.checkpointer != nil {
 		g.checkpointer = traced
@@ -86,6 +90,15 @@ func (s *tracedStore) Read(ctx context.Context, key string) (r persistence.Recor
 		return err
 	})
 	return r, found, err
+}
+
+// ReadMany implements [storekit.BatchReader].
+func (s *tracedStore) ReadMany(ctx context.Context, keys []string) (found []persistence.Record, err error) {
+	err = s.request(ctx, "read", "", func(ctx context.Context) error {
+		found, err = s.many.ReadMany(ctx, keys)
+		return err
+	})
+	return found, err
 }
 
 // CheckpointWith implements [storekit.Transactor].

@@ -169,6 +169,22 @@ func (m *Memory) Read(ctx context.Context, key string) (Record, bool, error) {
 	return r.Clone(), exists, nil
 }
 
+// ReadMany implements the ability of that name of package storekit.
+func (m *Memory) ReadMany(ctx context.Context, keys []string) ([]Record, error) {
+	if err := ctx.Err(); err != nil {
+		return nil, &Fault{Op: "read", Retryable: true, Err: err}
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	var found []Record
+	for _, key := range keys {
+		if r, exists := m.records[key]; exists {
+			found = append(found, r.Clone())
+		}
+	}
+	return found, nil
+}
+
 // Forget removes a record by hand, if owner, status and lease are still those of the one that
 // was seen. It is done, with a nil error, also where there is no record; [ErrLeaseLost] where it
 // is another one by now.

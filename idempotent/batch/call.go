@@ -29,12 +29,17 @@ func (s *start) attempt(ctx context.Context, a *itemCall, settled chan<- *itemCa
 		}
 		settled <- a
 	}()
-	guard := s.guard.Observing(func(_ context.Context, e idempotent.Event) { a.event = e })
-	a.err = guard.DoAs(ctx, guard.IdentifyItem(s.name, s.ids[a.item], s.content(a.item)), func(ctx context.Context) error {
+	guard := s.ahead(a.item).Observing(func(_ context.Context, e idempotent.Event) { a.event = e })
+	a.err = guard.DoAs(ctx, s.identity(a.item), func(ctx context.Context) error {
 		a.ran = true
 		return s.run(ctx, a.item)
 	})
 	a.returned = true
+}
+
+// identity is what an item is recognised by.
+func (s *start) identity(item int) idempotent.Identity {
+	return s.guard.IdentifyItem(s.name, s.ids[item], s.content(item))
 }
 
 // outcome says what an attempt has come to. The errors alone don't tell: the function

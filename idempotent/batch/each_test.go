@@ -223,9 +223,20 @@ func TestRequestsOfABatch(t *testing.T) {
 		config         idempotent.Config
 		first, restart map[string]int
 	}{
-		"claiming at once": {idempotent.Config{}, map[string]int{"PutItem": items, "UpdateItem": items}, map[string]int{"PutItem": items}},
+		"by itself": {
+			idempotent.Config{},
+			map[string]int{"BatchGetItem": 1, "PutItem": items, "UpdateItem": items}, map[string]int{"BatchGetItem": 2},
+		},
+		"claiming at once": {
+			idempotent.Config{NoLookAhead: true},
+			map[string]int{"PutItem": items, "UpdateItem": items}, map[string]int{"PutItem": items},
+		},
 		"reading first": {
 			idempotent.Config{ReadFirst: true},
+			map[string]int{"BatchGetItem": 1, "PutItem": items, "UpdateItem": items}, map[string]int{"BatchGetItem": 1},
+		},
+		"reading first, one by one": {
+			idempotent.Config{ReadFirst: true, NoLookAhead: true},
 			map[string]int{"GetItem": items, "PutItem": items, "UpdateItem": items}, map[string]int{"GetItem": items},
 		},
 	} {

@@ -31,6 +31,7 @@ func (o itemOutcome) left() bool { return o == itemPending || o == itemFailed ||
 // fixed.
 type start struct {
 	guard       *idempotent.Guard // whose calls share the time of the batch
+	ahead       func(item int) *idempotent.Guard
 	name        string
 	ids         []string
 	content     func(item int) any
@@ -52,6 +53,7 @@ type start struct {
 // running are looked at again, for as long as a dead one could hold them: what it is
 // finishing needs nobody's further attention.
 func (s *start) all(ctx context.Context) {
+	s.ahead = s.guard.LookingAhead(len(s.ids), s.identity)
 	items := make([]int, len(s.ids))
 	for item := range items {
 		items[item] = item

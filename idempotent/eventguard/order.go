@@ -16,6 +16,7 @@ func (p processor) process(ctx context.Context, records []record) (errs []error)
 	defer func() { end(firstOf(errs)) }()
 	p.guard = p.guard.Batch(ctx, p.config.Slowest)
 	p.identifyAll(ctx, records)
+	ahead := p.guard.LookingAhead(len(records), func(i int) idempotent.Identity { return records[i].identity })
 	errs = make([]error, len(records))
 	o := newOrder(records)
 	var workers sync.WaitGroup
@@ -25,7 +26,9 @@ func (p processor) process(ctx context.Context, records []record) (errs []error)
 				if before := o.behind[i]; before >= 0 && errs[before] != nil {
 					errs[i] = ErrHeldBack
 				} else {
-					errs[i] = p.attempt(ctx, records[i])
+					of := p
+					of.guard = ahead(i)
+					errs[i] = of.attempt(ctx, records[i])
 				}
 				o.done(i)
 			}

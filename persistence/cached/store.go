@@ -59,9 +59,10 @@ func New(store persistence.Store, limits Limits) *Store {
 }
 
 var (
-	_ persistence.Store  = (*Store)(nil)
-	_ persistence.Reader = (*Store)(nil)
-	_ storekit.Refresher = (*Store)(nil)
+	_ persistence.Store    = (*Store)(nil)
+	_ persistence.Reader   = (*Store)(nil)
+	_ storekit.Refresher   = (*Store)(nil)
+	_ storekit.BatchReader = (*Store)(nil)
 )
 
 // Acquire implements [persistence.Store].
@@ -135,6 +136,27 @@ func (c *Store) Refresh(ctx context.Context, key string) (persistence.Record, bo
 		c.remember(persistence.Record{Key: key})
 	}
 	return r, found, err
+}
+
+// ReadMany implements [storekit.BatchReader]. What is cached is not asked for.
+func (c *Store) ReadMany(ctx context.Context, keys []string) ([]persistence.Record, error) {
+	var known []persistence.Record
+	var unknown []string
+	for _, key := range keys {
+		if r, hit := c.recall(key); hit {
+			known = append(known, r)
+		} else {
+			unknown = append(unknown, key)
+		}
+	}
+	if len(unknown) == 0 {
+		return known, nil
+	}
+	found, err := c.Front.ReadMany(ctx, unknown)
+	for _, r := range found {
+		c.remember(r)
+	}
+	return append(known, found...), err
 }
 
 // begin notes who owns a record that has just been acquired, unless it is known to.

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/ikkai-go/idempotency/persistence"
@@ -54,6 +55,16 @@ func (s *Store) Read(ctx context.Context, key string) (persistence.Record, bool,
 // Refresh implements [storekit.Refresher].
 func (s *Store) Refresh(ctx context.Context, key string) (persistence.Record, bool, error) {
 	return s.loadFound(ctx, s.Front.Refresh, key)
+}
+
+// ReadMany implements [storekit.BatchReader]. A record whose result is a blob is left out: many
+// of them would not fit into memory. Its claim loads it.
+func (s *Store) ReadMany(ctx context.Context, keys []string) ([]persistence.Record, error) {
+	records, err := s.Front.ReadMany(ctx, keys)
+	return slices.DeleteFunc(records, func(r persistence.Record) bool {
+		_, refers, unreadable := readReference(r.Result)
+		return refers || unreadable != nil
+	}), err
 }
 
 func (s *Store) loadFound(ctx context.Context, read func(context.Context, string) (persistence.Record, bool, error), key string) (persistence.Record, bool, error) {

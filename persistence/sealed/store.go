@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"sync"
 	"time"
 
 	"github.com/ikkai-go/idempotency/persistence"
@@ -134,6 +135,34 @@ func (s *Store) Read(ctx context.Context, key string) (persistence.Record, bool,
 // Refresh implements [storekit.Refresher].
 func (s *Store) Refresh(ctx context.Context, key string) (persistence.Record, bool, error) {
 	return s.found(ctx, s.Front.Refresh, key)
+}
+
+// ReadMany implements [storekit.BatchReader]. What can't be opened is left out, and so is what
+// there is nothing in for anybody but its owner.
+func (s *Store) ReadMany(ctx context.Context, keys []string) ([]persistence.Record, error) {
+	records, err := s.Front.ReadMany(ctx, keys)
+	var (
+		all    sync.WaitGroup
+		mu     sync.Mutex
+		opened = make([]persistence.Record, 0, len(records))
+		free   = make(chan struct{}, openers)
+	)
+	for _, r := range records {
+		if !r.Status.Finished() {
+			continue
+		}
+		free <- struct{}{}
+		all.Go(func() {
+			defer func() { <-free }()
+			if r, err := s.record(ctx, "read", r); err == nil {
+				mu.Lock()
+				defer mu.Unlock()
+				opened = append(opened, r)
+			}
+		})
+	}
+	all.Wait()
+	return opened, err
 }
 
 func (s *Store) found(ctx context.Context, read func(context.Context, string) (persistence.Record, bool, error), key string) (persistence.Record, bool, error) {

@@ -13,7 +13,7 @@ import (
 // as under SQLite's single writer, a statement that meets a row which somebody else is
 // changing waits, and then looks at its condition again, on the row as it has become.
 type statements struct {
-	acquire, read                      string
+	acquire, read, readMany            string
 	complete, finish                   string
 	remove, suspend, checkpoint, renew string
 	finished, stepped, expire          string
@@ -64,6 +64,9 @@ UNION ALL
 SELECT {columns}, '' FROM {table} WHERE idempotency_key = $1 AND NOT EXISTS (SELECT 1 FROM acquired)`
 
 	read = `SELECT {columns}, '' FROM {table} WHERE idempotency_key = $1`
+
+	// readMany goes on with a list of keys.
+	readMany = `SELECT {columns}, '' FROM {table} WHERE idempotency_key IN `
 
 	// running is the row of an owner that may write to it.
 	running = `idempotency_key = $1 AND owner = $2 AND status = 'PROCESSING'`
@@ -179,7 +182,7 @@ func newStatements(c Config, version int) statements {
 		acquire = insert + "{columns}, {took over}" // an INSERT can't be a part of another statement
 	}
 	return statements{
-		acquire: write(acquire), read: write(read),
+		acquire: write(acquire), read: write(read), readMany: write(readMany),
 		complete: write(complete), finish: write(finish),
 		remove: write(remove), suspend: write(suspend), checkpoint: write(checkpoint), renew: write(renew),
 		finished: write(finished), stepped: write(stepped), expire: write(expire),

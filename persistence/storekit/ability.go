@@ -12,6 +12,16 @@ type Refresher interface {
 	Refresh(ctx context.Context, key string) (persistence.Record, bool, error)
 }
 
+// BatchReader is a [persistence.Reader] that looks at many records for less than one by one.
+type BatchReader interface {
+	// ReadMany returns records of some keys, in no order. What it says of a record is as
+	// good as what Read says, so nothing but a finished, unexpired one may be relied on. A
+	// record that it does not return may be there all the same: it can't be read, it is
+	// dear to get, or there was no room or no time for it. With an error it returns what
+	// it has found before. Keys may repeat; those that no record can have are left out.
+	ReadMany(ctx context.Context, keys []string) ([]persistence.Record, error)
+}
+
 // Sizer is a [persistence.Checkpointer] whose records hold only so much, and that knows
 // beforehand how much.
 type Sizer interface {

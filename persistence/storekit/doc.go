@@ -25,7 +25,7 @@
 // The contract has three methods. What else a store can do are interfaces of their own:
 // [persistence.Reader], [persistence.Checkpointer] and [persistence.Renewer] beside the
 // contract, and here [Transactor] (writes of the application commit with the record),
-// [Sizer] (records hold only so much), [Refresher] (records are remembered) and [Literal]
+// [BatchReader] (many records in one request), [Sizer] (records hold only so much), [Refresher] (records are remembered) and [Literal]
 // (results are somebody else's values). [Able] finds one through all stores in front.
 //
 // # Writes that commit with a record

@@ -24,6 +24,7 @@ var (
 	_ persistence.Store        = Front{}
 	_ persistence.Reader       = Front{}
 	_ Refresher                = Front{}
+	_ BatchReader              = Front{}
 	_ persistence.Checkpointer = Front{}
 	_ persistence.Renewer      = Front{}
 	_ Sizer                    = Front{}
@@ -64,6 +65,15 @@ func (f Front) Refresh(ctx context.Context, key string) (persistence.Record, boo
 		return store.Refresh(ctx, key)
 	}
 	return f.Read(ctx, key)
+}
+
+// ReadMany implements [BatchReader].
+func (f Front) ReadMany(ctx context.Context, keys []string) ([]persistence.Record, error) {
+	store, ok := f.behind.(BatchReader)
+	if !ok {
+		return nil, f.unsupported("reading of many")
+	}
+	return store.ReadMany(ctx, keys)
 }
 
 // Checkpoint implements [persistence.Checkpointer].
