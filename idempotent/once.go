@@ -83,11 +83,11 @@ func (o *once) run(ctx context.Context, run body) error {
 	defer o.enlisted.Close()
 	started := time.Now()
 	err := o.guard.during(ctx, Event{Kind: EventRun, Key: o.claim.Key, Attempt: 1}, func(ctx context.Context) error {
-		return run(ctx, &o.effect)
+		return origin.PassOn(run(ctx, &o.effect), o.claim.Key)
 	})
 	o.elapsed = time.Since(started)
 	o.guard.shared.took(o.elapsed)
-	return origin.PassOn(err, o.claim.Key)
+	return err
 }
 
 // until is when the function has to be over.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 
+	"github.com/ikkai-go/idempotency/idempotent/internal/origin"
 	"github.com/ikkai-go/idempotency/persistence"
 	"github.com/ikkai-go/idempotency/persistence/storekit"
 )
@@ -36,7 +37,8 @@ func (g *Guard) storedAnswer(ctx context.Context, r persistence.Record) ([]byte,
 	case g.config.OnReplay == nil:
 		return r.Result, nil
 	default:
-		return g.config.OnReplay(ctx, Replay{Operation: g.config.Operation, Record: r})
+		answer, err := g.config.OnReplay(ctx, Replay{Operation: g.config.Operation, Record: r})
+		return answer, origin.PassOn(err, r.Key)
 	}
 }
 

@@ -80,11 +80,11 @@ func (t *tenure) run(ctx context.Context, run body) error {
 	defer t.enlisted.Close()
 	started := time.Now()
 	err := t.guard.during(ctx, Event{Kind: EventRun, Key: t.record.Key, Attempt: t.record.Attempt}, func(ctx context.Context) error {
-		return run(ctx, &t.effect)
+		return origin.PassOn(run(ctx, &t.effect), t.record.Key)
 	})
 	t.elapsed = time.Since(started)
 	t.guard.shared.took(t.elapsed)
-	return origin.PassOn(err, t.record.Key)
+	return err
 }
 
 // settling is the context of the writes that settle the record.

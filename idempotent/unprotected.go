@@ -95,9 +95,11 @@ func (g *Guard) runWithout(ctx context.Context, b budget, c *calling, steps jour
 	}
 	defer enlisted.Close()
 	started := time.Now()
-	err := g.during(inner, Event{Kind: EventRun, Key: c.Key}, func(ctx context.Context) error { return run(ctx, left) })
+	err := g.during(inner, Event{Kind: EventRun, Key: c.Key}, func(ctx context.Context) error {
+		return origin.PassOn(run(ctx, left), c.Key)
+	})
 	g.shared.took(time.Since(started))
-	return enlisted, origin.PassOn(err, c.Key)
+	return enlisted, err
 }
 
 func (g *Guard) commitUnprotected(ctx context.Context, b budget, key string, writes []storekit.Write) error {

@@ -9,6 +9,7 @@ import (
 	"github.com/ikkai-go/idempotency"
 	"github.com/ikkai-go/idempotency/idempotent"
 	"github.com/ikkai-go/idempotency/idempotent/internal/journal"
+	"github.com/ikkai-go/idempotency/idempotent/internal/origin"
 	"github.com/ikkai-go/idempotency/idempotent/internal/result"
 	"github.com/ikkai-go/idempotency/internal/stepentry"
 	"github.com/ikkai-go/idempotency/persistence/storekit"
@@ -31,12 +32,20 @@ func (j *callJournal) do(ctx context.Context, v *visit) error {
 		return j.refuse(v.name, err)
 	}
 	defer j.leave(state)
-	return j.call.Part(ctx, partStep, v.name, func(ctx context.Context) error {
+	err = j.call.Part(ctx, partStep, v.name, func(ctx context.Context) error {
 		if state.phase >= pending {
 			return j.recall(ctx, state)
 		}
-		return j.attempt(ctx, state, v.run, entry{Input: input, Compensable: state.declared.compensates})
+		err := j.attempt(ctx, state, v, entry{Input: input, Compensable: state.declared.compensates})
+		if v.failure != nil {
+			return origin.PassOn(err, j.call.Key) // to whoever is told of the part
+		}
+		return err
 	})
+	if v.failure != nil {
+		return v.failure // to the function as it is
+	}
+	return err
 }
 
 // digest returns what the input of a step is recognised by; empty without one.
@@ -127,7 +136,7 @@ func (j *callJournal) load(ctx context.Context, state *stepState) error {
 }
 
 // attempt runs a step that has not happened, as far as is known, if it may run.
-func (j *callJournal) attempt(ctx context.Context, state *stepState, run func(context.Context, Call) error, done entry) error {
+func (j *callJournal) attempt(ctx context.Context, state *stepState, v *visit, done entry) error {
 	if err := j.call.Ready(ctx); err != nil {
 		return j.refuse(state.name, err)
 	}
@@ -153,9 +162,9 @@ func (j *callJournal) attempt(ctx context.Context, state *stepState, run func(co
 			return j.refuse(state.name, err)
 		}
 	}
-	if err := run(inner, call); err != nil {
-		j.failed(state, err)
-		return err
+	if v.failure = v.run(inner, call); v.failure != nil {
+		j.failed(state, v.failure)
+		return v.failure
 	}
 	return j.conclude(ctx, state, done, enlisted)
 }

@@ -9,6 +9,7 @@ import (
 
 	"github.com/ikkai-go/idempotency/idempotent"
 	"github.com/ikkai-go/idempotency/idempotent/internal/failure"
+	"github.com/ikkai-go/idempotency/idempotent/internal/origin"
 	"github.com/ikkai-go/idempotency/persistence"
 )
 
@@ -99,7 +100,7 @@ func (j *callJournal) compensate(ctx context.Context, s *stepState) error {
 	inner, call, enlisted := j.withStep(ctx, s.name, compensatedSuffix)
 	defer enlisted.Close()
 	if err := undo(inner, call); err != nil {
-		return err
+		return origin.PassOn(err, j.call.Key)
 	}
 	err = j.keep(ctx, s.name, s.name+compensatedSuffix, []byte("{}"), enlisted.Close())
 	if refused, ok := errors.AsType[*persistence.RefusedError](err); ok {

@@ -155,6 +155,7 @@ type visit struct {
 	input    any
 	run      func(context.Context, Call) error
 	output   *output
+	failure  error // of the step's function, if that is how it has ended
 }
 
 // output is the output of a step in one attempt of the call, without its type.

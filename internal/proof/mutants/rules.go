@@ -188,8 +188,8 @@ var ruleMutants = []mutant{
 	{
 		name:   "a function's own error is that of a call inside of it",
 		file:   "idempotent/tenure.go",
-		old:    "	return origin.PassOn(err, t.record.Key)\n",
-		new:    "	_ = origin.PassOn(err, t.record.Key)\n	return err\n",
+		old:    "return origin.PassOn(run(ctx, &t.effect), t.record.Key)",
+		new:    "err := run(ctx, &t.effect)\n		_ = origin.PassOn(err, t.record.Key)\n		return err",
 		caught: []test{{"internal/entrysuite", "TestEveryEntryPointKeepsEveryRule"}},
 	},
 	{
