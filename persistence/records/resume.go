@@ -93,16 +93,9 @@ func (d *Desk) invoke(ctx context.Context, shown Record, event []byte, send func
 	case err != nil:
 		return Record{}, fmt.Errorf("records: %s: it was sent; looking at what has become of it: %w", shown.Key, err)
 	case after.Version == before.Version:
-		return after, &untouchedError{after.Key}
+		// No RefusedError: it is not that nothing was done.
+		return after, fmt.Errorf("records: %s: the function has run and answered, and has not touched the record: it may have another guard, or the event another key. Find out what it has done", after.Key)
 	default:
 		return after, nil
 	}
-}
-
-// untouchedError says that a function has run and has not touched the record: nothing is known of
-// what it has done, and it is not that nothing was done.
-type untouchedError struct{ key string }
-
-func (e *untouchedError) Error() string {
-	return "records: " + e.key + ": the function has run and answered, and has not touched the record: it may have another guard, or the event another key. Find out what it has done"
 }

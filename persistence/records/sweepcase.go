@@ -42,8 +42,6 @@ func (w *sweeping) deal(ctx context.Context, found Record) Case {
 		return Case{Record: r, Fate: FateEnded}
 	case after.State == StateCompleted, after.State == StateFailed:
 		return Case{Record: after, Fate: FateEnded, Err: err}
-	case err == nil && after.Key == "": // its guard keeps no outcome
-		return Case{Record: r, Fate: FateEnded}
 	case err != nil && after.Version == r.Version && unsent == nil:
 		return Case{Record: after, Fate: FateAbandoned, Why: WhyRefused, Err: err}
 	case err != nil && (after.Key == "" || after.Version == r.Version):
@@ -105,13 +103,12 @@ func (w *sweeping) notDone(r Record, err error) Case {
 	var changed *ChangedError
 	var running *RunningError
 	var refused *RefusedError
-	var untouched *untouchedError
 	switch {
 	case errors.As(err, &changed), errors.As(err, &running):
 		return Case{Record: r, Fate: FateChanged, Err: err}
 	case errors.Is(err, ErrNoFunction):
 		return Case{Record: r, Fate: FateAbandoned, Why: WhyNoFunction, Err: err}
-	case errors.As(err, &refused), errors.As(err, &untouched), errors.Is(err, ErrFunctionFailed):
+	case errors.As(err, &refused), errors.Is(err, ErrFunctionFailed):
 		return Case{Record: r, Fate: FateAbandoned, Why: WhyRefused, Err: err}
 	default:
 		return Case{Record: r, Fate: FateLeft, Err: err}
