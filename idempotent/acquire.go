@@ -85,7 +85,7 @@ func (g *Guard) meet(ctx context.Context, b budget, c persistence.Claim, polling
 	defer cancel()
 	if g.reader != nil && (g.config.ReadFirst && !looked || polling) {
 		record, settled := g.look(asking, b, c)
-		if settled || polling && record.LeaseLive(c.Now) {
+		if settled || polling && record.LeaseLive(c.Now) && c.Judge(record) == persistence.Held {
 			return record, nil
 		}
 	}

@@ -6,6 +6,8 @@ import (
 	"errors"
 	"fmt"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"github.com/aws/aws-lambda-go/lambdacontext"
 
@@ -51,4 +53,34 @@ func TestAnExecutionOfAnotherFunctionIsRefused(t *testing.T) {
 			}
 		})
 	}
+}
+
+// An invocation that waits for another execution does not wait for its own.
+func TestAnInvocationThatWaitsIsNotKeptOutByItsOwnExecution(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		memory := persistence.NewMemory()
+		d := newDurable(t, memory)
+		d.answers(pending)
+		d.wants(executionA, pending, 1)
+		go func() {
+			time.Sleep(time.Second) // virtual: executionA is over, and a zombie of executionB is there
+			held := memory.Records()[0]
+			if err := memory.Release(t.Context(), held.Lease()); err != nil {
+				t.Error(err)
+			}
+			now := time.Now()
+			if _, err := memory.Acquire(t.Context(), persistence.Claim{
+				Key: held.Key, Owner: executionB + "#zombie", Execution: executionB + "#", Now: now,
+				LeaseUntil: now.Add(time.Hour).Truncate(time.Millisecond), ExpiresAt: now.Add(2 * time.Hour).Truncate(time.Second),
+			}); err != nil {
+				t.Error(err)
+			}
+		}()
+		guard := newTestGuard(t, memory, idempotent.Config{Wait: time.Minute}) // it looks while it waits
+		event := fmt.Sprintf(laterInvocation, executionB, time.Now().UnixMilli(), `{"id":"order 1"}`)
+		got, err := guard.Handler(func() (json.RawMessage, error) { return json.RawMessage(succeeded), nil }).Invoke(t.Context(), []byte(event))
+		if err != nil || string(got) != succeeded {
+			t.Errorf("got %s, %v", got, err)
+		}
+	})
 }

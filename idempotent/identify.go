@@ -16,7 +16,7 @@ import (
 // [Guard.Identity] and [Guard.IdentifyOr] that of a key made by other means. The zero
 // Identity is none.
 type Identity struct {
-	guard *Guard // that has made it
+	guard *Guard // that has found it, or the one of which that is a copy
 	identity
 	fault *fault // why there is none
 }
@@ -122,7 +122,7 @@ func (id Identity) of(g *Guard) (identity, error) {
 	switch {
 	case id.guard == nil:
 		return identity{}, errNoIdentity
-	case id.guard.made != g.made:
+	case id.guard != g.made:
 		return identity{}, &ConfigError{Field: "Operation", Problem: fmt.Sprintf("is %q, and the identity was found by the guard of %q", g.config.Operation, id.guard.config.Operation)}
 	case id.fault != nil:
 		return identity{}, id.fault.err
@@ -138,9 +138,9 @@ func (g *Guard) keyed() bool { return g.config.Key != nil || g.config.Dialect !=
 
 func (g *Guard) identity(found identity, err error) Identity {
 	if err != nil {
-		return Identity{guard: g, fault: &fault{err}}
+		return Identity{guard: g.made, fault: &fault{err}}
 	}
-	return Identity{guard: g, identity: found}
+	return Identity{guard: g.made, identity: found}
 }
 
 func (g *Guard) withFingerprint(key string, err error, payload []byte) Identity {

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"testing"
+	"time"
 
 	"github.com/ikkai-go/idempotency"
 	"github.com/ikkai-go/idempotency/idempotent"
@@ -117,4 +118,23 @@ func ExampleGuard_IdentifyOr() {
 	// placing an order
 	// message-1 <nil>
 	// message-2 <nil>
+}
+
+// Copies of a guard, as adapters make them, find the same identities.
+func TestIdentitiesOfAGuardsCopiesAreEqual(t *testing.T) {
+	guard := newTestGuard(t, persistence.NewMemory(), idempotent.Config{KeepEvent: true})
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	payload := []byte(`{"id":"o-1"}`)
+	want := guard.Identify(payload)
+	for name, of := range map[string]*idempotent.Guard{
+		"Observing":    guard.Observing(func(context.Context, idempotent.Event) {}),
+		"Keeping":      guard.Keeping(1000 * time.Hour),
+		"Batch":        guard.Batch(ctx, 0),
+		"KeepingEvent": guard.KeepingEvent(func() []byte { return payload }),
+	} {
+		if got := of.Identify(payload); of == guard || got != want {
+			t.Errorf("%s: got another identity", name)
+		}
+	}
 }

@@ -34,7 +34,7 @@ var ruleMutants = []mutant{
 	{
 		name:   "an identity that another guard has found is taken",
 		file:   "idempotent/identify.go",
-		old:    "case id.guard.made != g.made:",
+		old:    "case id.guard != g.made:",
 		new:    "case false:",
 		caught: []test{{"idempotent", "TestAnIdentityOfAnotherGuardIsRefused"}},
 	},
