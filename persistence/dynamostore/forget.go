@@ -44,6 +44,12 @@ func (s *Store) forget(seen persistence.Record) conditional {
 	u := update{schema: &s.schema, values: item{}}
 	u.unchanged(phOwner, then)
 	u.unchanged(phLease, then)
+	if seen.Owner == "" { // another run of another toolkit differs in its expiry, if in anything
+		if !seen.ExpiresAt.IsZero() {
+			then[s.schema.attr.ExpireAt] = number(seen.ExpiresAt.Unix())
+		}
+		u.unchanged(phExpire, then)
+	}
 	u.used = append(u.used, phStatus)
 	u.values[":status"] = text(string(seen.Status))
 	condition := phStatus + " = :status"
@@ -61,7 +67,8 @@ func (s *Store) shows(there item, seen persistence.Record) bool {
 		return false
 	}
 	r, err := s.schema.outline(there)
-	return err == nil && r.Owner == seen.Owner && r.Status == seen.Status && r.LeaseUntil.Equal(seen.LeaseUntil)
+	return err == nil && r.Owner == seen.Owner && r.Status == seen.Status && r.LeaseUntil.Equal(seen.LeaseUntil) &&
+		(r.Owner != "" || r.ExpiresAt.Equal(seen.ExpiresAt))
 }
 
 // forgetItem deletes a record that is as it was found.
@@ -70,6 +77,7 @@ func (s *Store) forgetItem(key string, found item) conditional {
 	u.unchanged(phOwner, found)
 	u.unchanged(phStatus, found)
 	u.unchanged(phLease, found)
+	u.unchanged(phExpire, found)
 	return s.deletion(key, u)
 }
 

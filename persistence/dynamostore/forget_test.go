@@ -3,6 +3,7 @@ package dynamostore_test
 import (
 	"errors"
 	"testing"
+	"time"
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
@@ -17,6 +18,7 @@ func TestWhatOthersHaveWrittenIsForgottenAsItWasSeen(t *testing.T) {
 	s := func(v string) types.AttributeValue { return &types.AttributeValueMemberS{Value: v} }
 	for name, form := range map[string]map[string]types.AttributeValue{
 		"no owner":              {"status": s("INPROGRESS"), "lease_until": n("1700000000000")},
+		"no owner and no lease": {"status": s("COMPLETED"), "expire_at": n("4102444800")},
 		"an empty owner":        {"status": s("PROCESSING"), "owner": s(""), "lease_until": n("1700000000000")},
 		"an owner that is none": {"status": s("PROCESSING"), "owner": &types.AttributeValueMemberNULL{Value: true}},
 		"a time with fractions": {"status": s("PROCESSING"), "owner": s("o"), "lease_until": n("1700000000000.5")},
@@ -43,6 +45,13 @@ func TestWhatOthersHaveWrittenIsForgottenAsItWasSeen(t *testing.T) {
 			other.Owner = "another"
 			if err := store.Forget(t.Context(), other); !errors.Is(err, persistence.ErrLeaseLost) {
 				t.Errorf("of another owner: %v", err)
+			}
+			if seen.Owner == "" { // nothing else tells two runs of it apart
+				other = seen
+				other.ExpiresAt = now.Add(time.Hour)
+				if err := store.Forget(t.Context(), other); !errors.Is(err, persistence.ErrLeaseLost) {
+					t.Errorf("of an earlier run: %v", err)
+				}
 			}
 			if err := store.Forget(t.Context(), seen); err != nil {
 				t.Error(err)

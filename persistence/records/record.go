@@ -112,6 +112,9 @@ func partsOf(key string) (operation, tenant string) {
 func versionOf(r persistence.Record) string {
 	h := sha256.New()
 	fmt.Fprintf(h, "%q %q %d %d", r.Owner, r.Status, r.LeaseUntil.UnixMilli(), r.Attempt)
+	if r.Owner == "" { // of another toolkit, whose runs differ in their expiry, if in anything
+		fmt.Fprintf(h, " %d", r.ExpiresAt.Unix())
+	}
 	for _, name := range slices.Sorted(maps.Keys(r.Steps)) {
 		fmt.Fprintf(h, " %q", name)
 	}

@@ -58,7 +58,7 @@ type Unreadable struct {
 // Forgetter is a store that can remove a record by hand.
 type Forgetter interface {
 	// Forget removes a record if owner, status and lease are still those of the one that
-	// was seen; its steps may have become more. It is done, with a nil error, also where
+	// was seen, and where it has no owner the expiry; its steps may have become more. It is done, with a nil error, also where
 	// there is no record. [persistence.ErrLeaseLost] where the record is another one by now.
 	Forget(ctx context.Context, seen persistence.Record) error
 }
