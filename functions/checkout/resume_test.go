@@ -30,7 +30,7 @@ func TestACheckoutGoesOnWithoutItsClient(t *testing.T) {
 	}
 	another := newEnvironment(t, db, "", "")
 	swept, err := desk.Sweep(t.Context(), records.Sweep{
-		Send: func(_ context.Context, r records.Record, event []byte) error {
+		Send: func(_ context.Context, _ records.Record, event []byte) error {
 			if strings.Contains(strings.ToLower(string(event)), "authorization") {
 				t.Errorf("it keeps who the client is: %s", event)
 			}

@@ -28,8 +28,8 @@ type meeting struct {
 	turns    map[string]chan struct{}
 	told     []string
 	wrong    []string
-	running  map[string]context.Context // runs under way, by whose they are
-	done     int                        // runs that were recorded
+	running  map[string]func() error // runs under way, by whose they are
+	done     int                     // runs that were recorded
 	sent     int
 	reserved int // times that the first step has run
 }
@@ -96,14 +96,14 @@ func (m *meeting) invoke(ctx context.Context, t *testing.T, actor string) error 
 	}
 	_, err = guard.Handler(func(ctx context.Context) (string, error) {
 		for other, running := range m.running {
-			if running.Err() == nil {
+			if running() == nil {
 				m.wrong = append(m.wrong, fmt.Sprintf("%s runs beside %s", actor, other))
 			}
 		}
 		if m.done > 0 {
 			m.wrong = append(m.wrong, actor+" runs what is done")
 		}
-		m.running[actor] = ctx
+		m.running[actor] = ctx.Err
 		defer delete(m.running, actor)
 		m.say("%s runs", actor)
 		m.turn(actor) // it takes its time
@@ -119,7 +119,7 @@ func (m *meeting) invoke(ctx context.Context, t *testing.T, actor string) error 
 func meet(t *testing.T, actors map[string]func(*testing.T, *meeting), schedule []int) (m *meeting, choices []int) {
 	t.Helper()
 	m = &meeting{
-		table: persistence.NewMemory(), ready: make(chan string), turns: make(map[string]chan struct{}), running: make(map[string]context.Context),
+		table: persistence.NewMemory(), ready: make(chan string), turns: make(map[string]chan struct{}), running: make(map[string]func() error),
 	}
 	over := make(chan string)
 	var waiting []string

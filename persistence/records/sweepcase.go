@@ -38,8 +38,6 @@ func (w *sweeping) deal(ctx context.Context, found Record) Case {
 	}
 	after, err := plan.Do(ctx)
 	switch {
-	case err == nil && after.Key == "": // its guard keeps no outcome
-		return Case{Record: r, Fate: FateEnded}
 	case after.State == StateCompleted, after.State == StateFailed:
 		return Case{Record: after, Fate: FateEnded, Err: err}
 	case err != nil && after.Version == r.Version && unsent == nil:
