@@ -126,3 +126,38 @@ func TestPicturesOfThePage(t *testing.T) {
 		}
 	}
 }
+
+// TestOddRecordsInABrowser shows what others have named, records in no state for anything, and the
+// messages of failures only when asked.
+func TestOddRecordsInABrowser(t *testing.T) {
+	browser(t)
+	const odd = `payment#=a b%20?&c="'<img src=x onerror="document.title='owned'">#/`
+	l := newLab(t, console.Config{Access: everybodyWrites, Title: "<b>title"})
+	lease := l.acquire(odd, time.Hour)
+	for name, entry := range map[string]string{
+		`<script>document.title="owned"</script>`: `{"order":1,"output":"</pre><script>document.title='owned'</script>","compensable":true}`,
+		":unwinding":    `{"errorType":"T","errorMessage":"a secret"}`,
+		":compensation": `{"step":"x","errorType":"U","errorMessage":"a secret"}`,
+	} {
+		if err := l.store.(persistence.Checkpointer).Checkpoint(t.Context(), lease, name, []byte(entry)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	address := serve(t, l.handler).String()
+	for view, parts := range map[string][]string{
+		"":                                     {"&lt;b&gt;title", "payment#=a b%20?&amp;c="},
+		"#/record?key=" + url.QueryEscape(odd): {"payment#=a b%20?&amp;c=", "Step &lt;script&gt;", "Undoing x has failed", "its message is shown with the contents"},
+		"#/record?key=" + strings.ReplaceAll(url.QueryEscape(odd), "+", "%20"): {"payment#=a b%20?&amp;c="},
+		"#/record?key=nothing": {"That did not work", "there is no record nothing"},
+	} {
+		page := visit(t, address+view, "--dump-dom")
+		for _, part := range parts {
+			if !strings.Contains(page, part) {
+				t.Errorf("%s lacks %q:\n%s", view, part, page)
+			}
+		}
+		if strings.Contains(page, "<title>owned") || strings.Contains(page, "<img") || strings.Contains(page, "a secret") {
+			t.Errorf("%s acts upon what it shows, or tells too much:\n%s", view, page)
+		}
+	}
+}
