@@ -32,21 +32,25 @@ const (
 	bulkFor  = 10 * time.Minute
 )
 
-func (b *bulks) add(planned *bulk) (id string, ok bool) {
+// add keeps a plan until it is taken, or others that are newer leave no room for it.
+func (b *bulks) add(planned *bulk) (id string) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	now := b.now()
+	oldest := ""
 	for id, old := range b.planned {
 		if !now.Before(old.until) {
 			delete(b.planned, id)
+		} else if oldest == "" || old.until.Before(b.planned[oldest].until) {
+			oldest = id
 		}
 	}
 	if len(b.planned) >= maxBulks {
-		return "", false
+		delete(b.planned, oldest)
 	}
 	id, planned.until = rand.Text(), now.Add(bulkFor)
 	b.planned[id] = planned
-	return id, true
+	return id
 }
 
 // take returns a bulk once.
@@ -108,11 +112,7 @@ func (c *Console) bulkPlan(r *http.Request, asked bulkRequest) (any, error) {
 	if out.Count = len(b.shown); out.Count == 0 {
 		return out, nil
 	}
-	id, ok := c.bulks.add(b)
-	if !ok {
-		return nil, &usageError{"Too many actions wait for a confirmation. Wait some minutes."}
-	}
-	out.ID = id
+	out.ID = c.bulks.add(b)
 	return out, nil
 }
 

@@ -217,6 +217,22 @@ func TestAnActionOnAllLeavesAloneWhatHasChangedSinceTheCount(t *testing.T) {
 	}
 }
 
+// TestCountingOftenLocksNobodyOut: whoever counts and goes away leaves a plan behind.
+func TestCountingOftenLocksNobodyOut(t *testing.T) {
+	l := newLab(t, console.Config{Access: everybodyWrites})
+	l.acquire("payment#1", time.Hour)
+	var ids []any
+	for range 20 {
+		ids = append(ids, l.must("/api/bulk/plan", map[string]any{"filter": map[string]any{}, "action": map[string]any{"do": "forget"}})["id"])
+	}
+	if status, _ := l.ask("/api/bulk/do", map[string]any{"id": ids[0], "count": 1}); status != http.StatusBadRequest {
+		t.Errorf("the first plan of many answers %d", status)
+	}
+	if done := l.must("/api/bulk/do", map[string]any{"id": ids[19], "count": 1}); done["done"] != 1.0 {
+		t.Errorf("the last one has done %v", done)
+	}
+}
+
 func TestListsFindAndPage(t *testing.T) {
 	l := newLab(t, console.Config{PageSize: 10})
 	for n := range 35 {

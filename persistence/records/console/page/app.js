@@ -26,8 +26,7 @@ export function say(words) {
   hiding = setTimeout(() => { notice.hidden = true; }, 8000);
 }
 
-// Where the page is stands behind the #, so that it can be linked to and gone back to. Keys of
-// customers are then in no log of a server.
+// Where the page is stands behind the #, so that it can be linked to and gone back to.
 export function go(path, parameters = {}) {
   const query = new URLSearchParams(Object.entries(parameters).filter(([, value]) => value));
   location.hash = `#/${path}${query.size ? "?" + query : ""}`;
