@@ -84,3 +84,45 @@ func TestAnInvocationThatWaitsIsNotKeptOutByItsOwnExecution(t *testing.T) {
 		}
 	})
 }
+
+// An execution that ends while the table can't be reached, and the guard fails open, is over all
+// the same: its record must not lock the key for as long as an execution may live.
+func TestAnExecutionThatEndsWithoutItsRecordSettlesItOnceTheTableAnswers(t *testing.T) {
+	for answer, next := range map[string]struct {
+		response string
+		runs     int
+	}{
+		succeeded: {succeeded, 2}, // replayed
+		failed:    {pending, 3},   // runs
+		`{"Status":"FAILED","Error":{"ErrorType":"PermanentError","ErrorMessage":"stolen"}}`: {"", 2},
+	} {
+		memory := persistence.NewMemory()
+		d := newDurable(t, memory)
+		d.config.FailOpen = true
+		d.answers(pending)
+		d.wants(executionA, pending, 1)
+		d.store = &downOnce{Store: memory}
+		d.answers(answer)
+		d.wants(executionA, answer, 2)
+		d.store = memory
+		d.answers(pending)
+		if next.response == "" {
+			d.refuses(executionB, "PermanentError", idempotent.CodeFailed, next.runs)
+			continue
+		}
+		d.wants(executionB, next.response, next.runs)
+	}
+}
+
+// downOnce does not apply the first claim, and does not answer.
+type downOnce struct {
+	persistence.Store
+	asked int
+}
+
+func (s *downOnce) Acquire(ctx context.Context, c persistence.Claim) (persistence.Record, error) {
+	if s.asked++; s.asked == 1 {
+		return persistence.Record{}, &persistence.Fault{Op: "acquire", Retryable: true, Err: errors.New("no answer")}
+	}
+	return s.Store.Acquire(ctx, c)
+}

@@ -49,6 +49,10 @@ func (g *Guard) settleClaim(ctx context.Context, b budget, c persistence.Claim, 
 	switch {
 	case c.Execution != "" && (left.suspended || err != nil && !permanent && !left.done && !errors.Is(err, errExecutionFailed)):
 		return // the execution goes on
+	case c.Execution != "":
+		lease = g.takeExecution(settling, c)
+	}
+	switch {
 	case g.config.Steps != nil, err != nil && !permanent && !left.done:
 		_ = g.store.Release(settling, lease)
 		return
@@ -62,6 +66,16 @@ func (g *Guard) settleClaim(ctx context.Context, b budget, c persistence.Claim, 
 		outcome.ResultOmitted = true
 		_ = g.store.Complete(settling, lease, outcome)
 	}
+}
+
+// takeExecution returns the lease of a claim of an execution that is over. The record is that of
+// an invocation before, most likely, and nobody but this one will ever settle it.
+func (g *Guard) takeExecution(ctx context.Context, c persistence.Claim) persistence.Lease {
+	c.Now = wallClock()
+	if r, err := g.store.Acquire(ctx, c); err == nil && owns(c, r) {
+		return r.Lease()
+	}
+	return c.Fresh().Lease()
 }
 
 // runUnprotected runs the function, waits for its steps, and settles what it leaves.
