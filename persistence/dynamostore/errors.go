@@ -35,6 +35,8 @@ func fault(op string, err error) error {
 
 const failedCondition = "ConditionalCheckFailed" // a cancellation reason
 
+var failedConditionCode = aws.String(failedCondition)
+
 // conditionFailed tells whether a write was refused by its condition, and
 // returns the item in its way if the endpoint says so.
 func conditionFailed(err error) (item, bool) {
@@ -52,7 +54,7 @@ func conditionFailed(err error) (item, bool) {
 // nobody knows.
 func decisive(err error) (index int, reason types.CancellationReason, known bool) {
 	if failed, ok := errors.AsType[*types.ConditionalCheckFailedException](err); ok {
-		return 0, types.CancellationReason{Code: aws.String(failedCondition), Item: failed.Item}, true
+		return 0, types.CancellationReason{Code: failedConditionCode, Item: failed.Item}, true
 	}
 	canceled, ok := errors.AsType[*types.TransactionCanceledException](err)
 	if !ok {

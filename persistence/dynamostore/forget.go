@@ -82,11 +82,12 @@ func (s *Store) forgetItem(key string, found item) conditional {
 }
 
 func (s *Store) deletion(key string, u update) conditional {
+	shape := u.shape()
 	return conditional{key: key, write: Write{Delete: &types.Delete{
 		TableName:                           s.table,
 		Key:                                 s.schema.key(key),
-		ConditionExpression:                 u.condition(),
-		ExpressionAttributeNames:            u.names(),
+		ConditionExpression:                 shape.condition,
+		ExpressionAttributeNames:            shape.names,
 		ExpressionAttributeValues:           u.values,
 		ReturnValuesOnConditionCheckFailure: types.ReturnValuesOnConditionCheckFailureAllOld,
 	}}}

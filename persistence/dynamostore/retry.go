@@ -104,9 +104,13 @@ func rest(ctx context.Context, pause time.Duration) bool {
 // once sends a request. The last answer outlives the context's deadline: it says more
 // than "deadline exceeded".
 func (send request) once(ctx context.Context) (item, error) {
-	var last error
-	found, err := send(context.WithValue(ctx, lastAnswer{}, &last))
-	if err != nil && ctx.Err() != nil && last != nil && !errors.Is(err, last) {
+	tried, watching := ctx.Value(triesKey{}).(*tries)
+	if !watching {
+		ctx, tried = watched(ctx)
+	}
+	tried.last = nil
+	found, err := send(ctx)
+	if last := tried.last; err != nil && ctx.Err() != nil && last != nil && !errors.Is(err, last) {
 		return nil, errors.Join(last, err) // the SDK was cut short while it paused
 	}
 	return found, err
@@ -133,20 +137,20 @@ func limitRequests(timeout time.Duration) func(*dynamodb.Options) {
 		if err != nil && limited.Err() != nil && ctx.Err() == nil {
 			err = &lateError{timeout}
 		}
-		if tried, ok := ctx.Value(triesKey{}).(*tries); ok && err != nil {
-			tried.note(err)
+		if err == nil {
+			return out, metadata, nil
 		}
-		if last, ok := ctx.Value(lastAnswer{}).(*error); ok && err != nil && ctx.Err() == nil {
-			*last = err
+		if tried, ok := ctx.Value(triesKey{}).(*tries); ok {
+			tried.note(err)
+			if ctx.Err() == nil {
+				tried.last = err
+			}
 		}
 		return out, metadata, err
 	})
 	insert := func(stack *middleware.Stack) error { return stack.Finalize.Insert(limit, "Retry", middleware.After) }
 	return func(o *dynamodb.Options) { o.APIOptions = append(o.APIOptions, insert) }
 }
-
-// lastAnswer is the context's key of where a try leaves its error.
-type lastAnswer struct{}
 
 // lateError is that of a request without an answer. The SDK asks it whether to
 // try again.

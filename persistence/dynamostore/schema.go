@@ -19,8 +19,17 @@ const (
 	inProgress = "INPROGRESS"
 )
 
-// currentVersion is the same in every request: the SDK only reads what it sends.
-var currentVersion = number(version)
+// currentVersion and firstAttempt are the same in every request: the SDK only reads what it
+// sends.
+var currentVersion, firstAttempt = number(version), number(1)
+
+// counter is the number of an attempt.
+func counter(attempt int) types.AttributeValue {
+	if attempt == 1 {
+		return firstAttempt
+	}
+	return number(int64(attempt))
+}
 
 // schema translates between records and items.
 type schema struct {
@@ -31,11 +40,12 @@ type schema struct {
 	partition types.AttributeValue // of a composite table
 	nameOf    map[string]string    // placeholder to attribute name
 	ofVacant  map[string]string    // the names in the condition vacant
+	shapes    *shapes
 }
 
 func newSchema(c Config) schema {
 	a := c.Attributes
-	s := schema{attr: a, compress: c.Compress, format: c.Format, running: text(string(persistence.StatusProcessing)), nameOf: map[string]string{
+	s := schema{attr: a, shapes: &shapes{known: make(map[string]*shape)}, compress: c.Compress, format: c.Format, running: text(string(persistence.StatusProcessing)), nameOf: map[string]string{
 		phKey:         a.Key,
 		phStatus:      a.Status,
 		phOwner:       a.Owner,
@@ -76,10 +86,28 @@ func (s *schema) names(placeholders ...string) map[string]string {
 
 // key returns the primary key of a record.
 func (s *schema) key(key string) item {
+	i := make(item, 2)
+	s.putKey(i, key)
+	return i
+}
+
+func (s *schema) putKey(i item, key string) {
 	if s.partition == nil {
-		return item{s.attr.Key: text(key)}
+		i[s.attr.Key] = text(key)
+		return
 	}
-	return item{s.attr.Key: s.partition, s.attr.SortKey: text(key)}
+	i[s.attr.Key], i[s.attr.SortKey] = s.partition, text(key)
+}
+
+// itemSize is about how many attributes a record has; a map that grows is one made twice.
+func itemSize(r persistence.Record) int {
+	n := 8
+	for _, more := range []bool{r.Fingerprint != "", r.Function != "", r.RequestID != "", len(r.Event) > 0} {
+		if more {
+			n++
+		}
+	}
+	return n
 }
 
 func (s *schema) maxKey() int {
@@ -92,7 +120,8 @@ func (s *schema) maxKey() int {
 // encode returns the item of a record without steps; content is that of a finished
 // one.
 func (s *schema) encode(r persistence.Record, content stored) item {
-	i := s.key(r.Key)
+	i := make(item, itemSize(r))
+	s.putKey(i, r.Key)
 	i[s.attr.Owner] = text(r.Owner)
 	if r.Status == persistence.StatusProcessing {
 		i[s.attr.Status] = s.running
@@ -112,7 +141,7 @@ func (s *schema) encode(r persistence.Record, content stored) item {
 	if !r.ExpiresAt.IsZero() {
 		i[s.attr.ExpireAt] = number(s.seconds(r.ExpiresAt))
 	}
-	i[s.attr.Attempt] = number(int64(r.Attempt))
+	i[s.attr.Attempt] = counter(r.Attempt)
 	i[s.attr.Version] = currentVersion
 	if r.Fingerprint != "" {
 		i[s.attr.Fingerprint] = text(r.Fingerprint)

@@ -1,6 +1,8 @@
 package dynamostore
 
 import (
+	"maps"
+
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
 	"github.com/ikkai-go/idempotency/persistence"
@@ -17,10 +19,18 @@ func (s *Store) insert(c persistence.Claim, record item) conditional {
 		ExpressionAttributeNames: s.schema.ofVacant,
 		ExpressionAttributeValues: item{
 			":now":   number(c.Now.Unix()),
-			":nowms": number(c.Now.UnixMilli()),
+			":nowms": s.schema.millisOf(c, record),
 		},
 		ReturnValuesOnConditionCheckFailure: types.ReturnValuesOnConditionCheckFailureAllOld,
 	}}}
+}
+
+// millisOf is the claim's time: as a rule the one that its record has started at.
+func (s *schema) millisOf(c persistence.Claim, record item) types.AttributeValue {
+	if started, ok := record[s.attr.StartedAt]; ok && c.Run.StartedAt.Equal(c.Now) && s.format == nil {
+		return started
+	}
+	return number(c.Now.UnixMilli())
 }
 
 // takeOver makes the stale record just seen the claim's own: a compare-and-swap
@@ -132,9 +142,10 @@ func (s *Store) furtherStep(l persistence.Lease, seen item, step string, output 
 	u.renew(l, seen)
 	u.require("attribute_exists(" + phSteps + ")")
 	u.require("attribute_not_exists(" + phSteps + "." + phStep + ")")
-	u.sets = append(u.sets, phSteps+"."+phStep+" = :output")
+	u.sets = append(u.sets, assignment{phSteps + "." + phStep, ":output"})
 	u.values[":output"] = content(output)
 	w := u.of(s, l.Key)
+	w.write.Update.ExpressionAttributeNames = maps.Clone(w.write.Update.ExpressionAttributeNames) // it is the shape's
 	w.write.Update.ExpressionAttributeNames[phStep] = step
 	w.holds = func(found item) bool {
 		return s.schema.isOf(found, l) && s.schema.movesOn(l, seen, found) &&
@@ -147,11 +158,12 @@ func (s *Store) furtherStep(l persistence.Lease, seen item, step string, output 
 func (s *Store) remove(l persistence.Lease) conditional {
 	u := s.mine(l)
 	u.require("attribute_not_exists(" + phSteps + ")")
+	shape := u.shape()
 	return conditional{key: l.Key, write: Write{Delete: &types.Delete{
 		TableName:                           s.table,
 		Key:                                 s.schema.key(l.Key),
-		ConditionExpression:                 u.condition(),
-		ExpressionAttributeNames:            u.names(),
+		ConditionExpression:                 shape.condition,
+		ExpressionAttributeNames:            shape.names,
 		ExpressionAttributeValues:           u.values,
 		ReturnValuesOnConditionCheckFailure: types.ReturnValuesOnConditionCheckFailureAllOld,
 	}}}

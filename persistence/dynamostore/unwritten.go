@@ -25,6 +25,8 @@ func (e *unwrittenError) Unwrap() error { return e.err }
 type tries struct {
 	seen int
 	lost int // without an answer that refuses them: they may have been applied
+	// last is the error of the last try that ended before the context, in this sending.
+	last error
 }
 
 // triesKey is the context's key of the tries that a try belongs to.

@@ -1,9 +1,6 @@
 package dynamostore
 
 import (
-	"strings"
-
-	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
 	"github.com/ikkai-go/idempotency/persistence"
@@ -14,21 +11,27 @@ type update struct {
 	schema     *schema
 	used       []string // placeholders of names
 	conditions []string
-	sets       []string
+	sets       []assignment
 	removes    []string
 	values     item
+
+	// Room for what most writes need, so that it is allocated once.
+	room struct {
+		used       [8]string
+		conditions [2]string
+		sets       [4]assignment
+		removes    [2]string
+	}
 }
+
+// assignment sets the attribute of a path of placeholders to a named value.
+type assignment struct{ path, value string }
 
 // mine begins a write of the record of a lease, with room for what completing it
 // takes.
 func (s *Store) mine(l persistence.Lease) *update {
-	u := &update{
-		schema:     &s.schema,
-		used:       make([]string, 0, 8),
-		conditions: make([]string, 0, 2),
-		sets:       make([]string, 0, 4),
-		values:     make(item, 8),
-	}
+	u := &update{schema: &s.schema, values: make(item, 8)}
+	u.used, u.conditions, u.sets, u.removes = u.room.used[:0], u.room.conditions[:0], u.room.sets[:0], u.room.removes[:0]
 	u.used = append(u.used, phOwner, phStatus)
 	u.conditions = append(u.conditions, mine)
 	u.values[":owner"] = text(l.Owner)
@@ -56,7 +59,7 @@ func (u *update) unchanged(placeholder string, seen item) {
 
 func (u *update) set(placeholder, valueName string, value types.AttributeValue) {
 	u.used = append(u.used, placeholder)
-	u.sets = append(u.sets, placeholder+" = "+valueName)
+	u.sets = append(u.sets, assignment{placeholder, valueName})
 	u.values[valueName] = value
 }
 
@@ -94,21 +97,14 @@ func (u *update) renew(l persistence.Lease, seen item) {
 	}
 }
 
-func (u *update) condition() *string { return aws.String(strings.Join(u.conditions, " AND ")) }
-
-func (u *update) names() map[string]string { return u.schema.names(u.used...) }
-
 func (u *update) of(s *Store, key string) conditional {
-	expression := "SET " + strings.Join(u.sets, ", ")
-	if len(u.removes) > 0 {
-		expression += " REMOVE " + strings.Join(u.removes, ", ")
-	}
+	shape := u.shape()
 	return conditional{key: key, write: Write{Update: &types.Update{
 		TableName:                           s.table,
 		Key:                                 s.schema.key(key),
-		UpdateExpression:                    aws.String(expression),
-		ConditionExpression:                 u.condition(),
-		ExpressionAttributeNames:            u.names(),
+		UpdateExpression:                    shape.expression,
+		ConditionExpression:                 shape.condition,
+		ExpressionAttributeNames:            shape.names,
 		ExpressionAttributeValues:           u.values,
 		ReturnValuesOnConditionCheckFailure: types.ReturnValuesOnConditionCheckFailureAllOld,
 	}}}

@@ -22,7 +22,7 @@ type conditional struct {
 // where that was asked for, or the one that was in the way of its condition, or
 // nil where there is none.
 func (s *Store) apply(ctx context.Context, w conditional) (applied bool, found item, err error) {
-	watching, tried := watched(ctx)
+	var tried *tries // of a transaction
 	if len(w.with) == 0 {
 		repeat := w.patience
 		if repeat == nil {
@@ -30,6 +30,8 @@ func (s *Store) apply(ctx context.Context, w conditional) (applied bool, found i
 		}
 		found, err = s.alone(ctx, w.write, w.returned, repeat)
 	} else {
+		var watching context.Context
+		watching, tried = watched(ctx)
 		err = tried.judge(s.together(watching, append([]Write{w.write}, w.with...)...))
 	}
 	if err == nil {
