@@ -16,7 +16,8 @@ import (
 type ConfigError struct {
 	mark
 
-	// Field of the Config; or of the [Batch], with its name: "Batch.ID".
+	// Field of the Config; or what else is at fault, with a name before it: "Batch.ID" of a
+	// batch.Batch, "New.store" and "Each.fn" of arguments.
 	Field   string
 	Problem string
 	Err     error // the cause, if there is one

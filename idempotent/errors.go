@@ -149,7 +149,7 @@ func (e *ReplayError) Unwrap() error { return e.Err }
 
 // OutcomeUnknownError says that an earlier run did not finish within its lease, or
 // never started after it had the record, and that the operation is configured not
-// to run again in that case. Nothing ran. In a [*StepError] it says the same of a
+// to run again in that case. Nothing ran. In a *saga.StepError it says the same of a
 // step that must run at most once.
 type OutcomeUnknownError struct {
 	mark

@@ -69,7 +69,7 @@ type Fault struct {
 	// was lost.
 	Retryable bool
 	// Unwritten tells that nothing was written of a transaction with writes of the
-	// application ([Transactor]), and that nothing of it will be: each try was refused,
+	// application (storekit.Transactor), and that nothing of it will be: each try was refused,
 	// rolled back, or never sent. False where this is not known, as after a try without
 	// an answer, and where there were no such writes. It speaks of this call only: one
 	// before it may have been applied, or may be yet.

@@ -33,7 +33,7 @@ type Lease struct {
 	ExpiresAt time.Time
 
 	// Reserve is how many bytes a checkpoint has to leave free in the record, for
-	// what its owner must be able to write later on; in the terms of [Sizer].
+	// what its owner must be able to write later on; in the terms of storekit.Sizer.
 	Reserve int
 }
 

@@ -127,15 +127,15 @@ func (b Batch[Item]) check(guard *idempotent.Guard, items []Item, fn func(contex
 		faults = append(faults, &idempotent.ConfigError{Field: field, Problem: fmt.Sprintf(format, args...)})
 	}
 	if guard == nil {
-		fault("Batch", "has no guard")
+		fault("Each.guard", "is nil: a batch has no guard")
 	} else if c := guard.Config(); c.Key != nil || c.Dialect != nil {
-		fault("Batch", "has a guard with a Key, and an item's key is made of Batch.Name and its ID")
+		fault("Each.guard", "has a Key, and an item's key is made of Batch.Name and its ID")
 	}
 	if guard != nil && guard.Config().KeepEvent {
-		fault("Batch", "has a guard with KeepEvent, and an item is no event: the batch is started again")
+		fault("Each.guard", "has KeepEvent, and an item is no event: the batch is started again")
 	}
 	if fn == nil {
-		fault("Batch", "has no function")
+		fault("Each.fn", "is nil: a batch has no function")
 	}
 	if b.Name == "" {
 		fault("Batch.Name", "is empty")

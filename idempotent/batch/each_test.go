@@ -520,8 +520,8 @@ func TestABadBatchIsRefusedBeforeAnythingRuns(t *testing.T) {
 		want  []string // the faulty fields
 		says  string
 	}{
-		"no guard":               {nil, good, []string{"a"}, pay, []string{"Batch"}, "no guard"},
-		"no function":            {guard, good, []string{"a"}, nil, []string{"Batch"}, "no function"},
+		"no guard":               {nil, good, []string{"a"}, pay, []string{"Each.guard"}, "Each.guard is nil"},
+		"no function":            {guard, good, []string{"a"}, nil, []string{"Each.fn"}, "Each.fn is nil"},
 		"no name":                {guard, batch.Batch[string]{ID: self}, nil, pay, []string{"Batch.Name"}, "empty"},
 		"a name that is no text": {guard, batch.Batch[string]{Name: "\xff", ID: self}, nil, pay, []string{"Batch.Name"}, "UTF-8"},
 		"an empty ID":            {guard, good, []string{"a", ""}, pay, []string{"Batch.ID"}, "is empty for items[1]"},
@@ -529,7 +529,7 @@ func TestABadBatchIsRefusedBeforeAnythingRuns(t *testing.T) {
 		"an ID twice":            {guard, good, []string{"a", "b", "a"}, pay, []string{"Batch.ID"}, `is "a" for both items[0] and items[2]`},
 		"all at once": {
 			nil, batch.Batch[string]{Concurrency: -1, Slowest: -1}, nil, nil,
-			[]string{"Batch", "Batch", "Batch.Name", "Batch.Concurrency", "Batch.Slowest", "Batch.ID"}, "no function",
+			[]string{"Each.guard", "Each.fn", "Batch.Name", "Batch.Concurrency", "Batch.Slowest", "Batch.ID"}, "no function",
 		},
 		"very many": {guard, good, make([]string, 1000), pay, slices.Repeat([]string{"Batch.ID"}, 11), "wrong for 990 more items"},
 	} {
