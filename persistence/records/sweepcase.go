@@ -40,6 +40,8 @@ func (w *sweeping) deal(ctx context.Context, found Record) Case {
 	switch {
 	case after.State == StateCompleted, after.State == StateFailed:
 		return Case{Record: after, Fate: FateEnded, Err: err}
+	case err == nil && after.Key == "": // its guard keeps no outcome
+		return Case{Record: r, Fate: FateEnded}
 	case err != nil && after.Version == r.Version && unsent == nil:
 		return Case{Record: after, Fate: FateAbandoned, Why: WhyRefused, Err: err}
 	case err != nil && (after.Key == "" || after.Version == r.Version):
