@@ -17,7 +17,8 @@ import (
 // Lambda delivered it, and a replay is byte-identical to the first response.
 //
 // A result that is an [io.Reader] is read to its end and stored. Streamed HTTP
-// responses can't be replayed: Handler panics for functions that return one
+// responses are not for a handler of bytes, which can only be answered with as a whole:
+// package httpguard has StreamedFunctionURL and StreamedRESTAPI for them. Handler panics for functions that return one
 // (events.LambdaFunctionURLStreamingResponse and its like), for what is
 // neither a function nor a [lambda.Handler], and for a guard without a Key (or Dialect).
 //

@@ -128,6 +128,22 @@
 // A handler's own 5xx goes out as it is. Where steps are done that a retry goes on behind
 // (package saga), it gets a Retry-After, unless it has one.
 //
+// # Streams
+//
+// Lambda streams the responses of function URLs and REST APIs that ask for it
+// ([API.StreamedFunctionURL], [API.StreamedRESTAPI]). A body is passed on one part behind what is
+// read of it, and its last part when the call is settled:
+//
+//	the body                                  the client gets           the record
+//	has one part, or none                     it, as without a stream   completed, by the status
+//	has more                                  them, as they come        completed at the end, by the status
+//	... and the client is gone                what it could             completed, by the status
+//	has more than MaxBody                     all of it                 completed without a response
+//	ends with an error                        a stream that breaks      released
+//	is not over when the time is              a stream that breaks      completed without a response
+//	ends, and the store fails                 a stream that breaks      locked until its lease is over
+//	ends, and its writes are refused          a stream that breaks      released
+//
 // # net/http
 //
 // The middleware holds a response back until it is recorded, so that no client

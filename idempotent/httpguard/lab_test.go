@@ -84,6 +84,8 @@ var shapes = []shape{
 	{"load balancer", httpguard.ByHeader("X-Amzn-Oidc-Identity"), throughALB(false)},
 	{"load balancer with multi-value headers", httpguard.ByHeader("X-Amzn-Oidc-Identity"), throughALB(true)},
 	{"function URL", httpguard.ByIAMPrincipal(), throughFunctionURL},
+	{"streamed function URL", httpguard.ByIAMPrincipal(), throughStreamedFunctionURL},
+	{"streamed REST API", httpguard.ByJWTSubject(), throughStreamedRESTAPI},
 	{"net/http", byUserInContext, throughHTTP},
 	{"net/http behind lambdaurl", httpguard.ByIAMPrincipal(), throughLambdaURL},
 }
@@ -289,20 +291,23 @@ func throughRESTAPI(api *httpguard.API, handle handler) func(context.Context, re
 		return r, err
 	})
 	return func(ctx context.Context, r request) answer {
-		r = r.withDefaults()
-		query := parameters(r.query, decoded)
-		e := events.APIGatewayProxyRequest{
-			HTTPMethod: r.method, Path: r.path,
-			Headers: lastOf(r.header), MultiValueHeaders: r.header,
-			QueryStringParameters: lastOf(query), MultiValueQueryStringParameters: query,
-		}
-		e.Body, e.IsBase64Encoded = encode(r.body)
-		if r.user != "" {
-			e.RequestContext.Authorizer = map[string]any{"claims": map[string]any{"iss": "https://issuer", "sub": r.user}}
-		}
-		w, err := fn(ctx, asEvent[events.APIGatewayProxyRequest](e))
+		w, err := fn(ctx, restEvent(r.withDefaults()))
 		return answer{w.StatusCode, merge(w.Headers, w.MultiValueHeaders), decode(w.Body, w.IsBase64Encoded), err}
 	}
+}
+
+func restEvent(r request) events.APIGatewayProxyRequest {
+	query := parameters(r.query, decoded)
+	e := events.APIGatewayProxyRequest{
+		HTTPMethod: r.method, Path: r.path,
+		Headers: lastOf(r.header), MultiValueHeaders: r.header,
+		QueryStringParameters: lastOf(query), MultiValueQueryStringParameters: query,
+	}
+	e.Body, e.IsBase64Encoded = encode(r.body)
+	if r.user != "" {
+		e.RequestContext.Authorizer = map[string]any{"claims": map[string]any{"iss": "https://issuer", "sub": r.user}}
+	}
+	return asEvent[events.APIGatewayProxyRequest](e)
 }
 
 func throughHTTPAPI(api *httpguard.API, handle handler) func(context.Context, request) answer {

@@ -382,7 +382,10 @@ func TestTheFingerprint(t *testing.T) {
 // semicolon like one that separates; handlers take them for different requests. REST
 // APIs are not among these: their events have no raw query.
 func TestQueriesThatDecodingWouldMakeOneDiffer(t *testing.T) {
-	for _, s := range shapes[1:] {
+	for _, s := range shapes {
+		if strings.HasSuffix(s.name, "REST API") {
+			continue
+		}
 		t.Run(s.name, func(t *testing.T) {
 			for _, test := range [][2]string{
 				{"to=%zz", "to=%25zz"}, {"a=1;to=eve", "a=1%3Bto=eve"}, {"to=%", "to=%25"},

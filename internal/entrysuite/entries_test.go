@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/base64"
 	"encoding/json"
+	"io"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -35,6 +36,7 @@ var entries = []entrysuite.Entry{
 	{Name: "HTTP API", Open: openHTTP(throughHTTPAPI), Keyless: true},
 	{Name: "load balancer", Open: openHTTP(throughALB), Keyless: true},
 	{Name: "function URL", Open: openHTTP(throughFunctionURL), Keyless: true},
+	{Name: "streamed function URL", Open: openHTTP(throughStreamedURL), Keyless: true},
 	{Name: "net/http", Open: openHTTP(throughMiddleware), Keyless: true, Own: true},
 	{Name: "SQS", Open: openSQS(""), Selects: true, Silent: true, Mute: true, Contains: true},
 	{Name: "SQS FIFO", Open: openSQS(".fifo"), Selects: true, Silent: true, Mute: true, Contains: true},
@@ -286,6 +288,27 @@ func throughFunctionURL(api *httpguard.API, fn entrysuite.Function) exchange {
 			return told("", err)
 		}
 		return answered(w.StatusCode, httpHeader(w.Headers), w.Body)
+	}
+}
+
+func throughStreamedURL(api *httpguard.API, fn entrysuite.Function) exchange {
+	handler := api.StreamedFunctionURL(func(ctx context.Context, e events.LambdaFunctionURLRequest) (*events.LambdaFunctionURLStreamingResponse, error) {
+		result, err := fn(ctx, requestOf(e.Body))
+		return &events.LambdaFunctionURLStreamingResponse{StatusCode: http.StatusCreated, Body: strings.NewReader(result)}, err
+	})
+	return func(ctx context.Context, r entrysuite.Request) entrysuite.Answer {
+		e := events.LambdaFunctionURLRequest{Version: "2.0", RawPath: "/orders", Headers: headers(r), Body: string(payload(r))}
+		e.RequestContext.HTTP.Method = "POST"
+		w, err := handler(ctx, e)
+		if err != nil {
+			return told("", err)
+		}
+		defer w.Close()
+		body, err := io.ReadAll(w.Body)
+		if err != nil {
+			return told("", err)
+		}
+		return answered(w.StatusCode, httpHeader(w.Headers), string(body))
 	}
 }
 
