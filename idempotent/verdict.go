@@ -125,8 +125,9 @@ type judged interface {
 // An error that wraps another is judged by the outermost. What this package has not
 // made itself is the function's own error, and so is one of this package's that the
 // function has passed on, from a guarded call of its own: what the function did before
-// is then not known. Whether to send the request again, and when, is taken from the
-// error inside.
+// is then not known. (Such a one comes out of the call as a copy that says so, for
+// errors.Is and errors.As the same as before.) Whether to send the request again, and
+// when, is taken from the error inside.
 //
 // VerdictOf never fails, and is safe for concurrent use.
 func VerdictOf(err error) Verdict {

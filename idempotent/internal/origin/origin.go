@@ -21,16 +21,21 @@ func (m *Mark) Provenance() *Mark { return m }
 // Is tells whether target is what a copy was made of.
 func (m *Mark) Is(target error) bool { return m.passed != nil && m.passed == target }
 
-// marked returns an error's own mark: not that of one which it has as a field.
+// marked returns the mark of an error that has one itself. One that has such an error inside,
+// also as a part of its own, is somebody else's, and stays as it is.
 func marked(err error) *Mark {
 	carrier, ok := err.(interface{ Provenance() *Mark }) //nolint:errorlint // the outermost
-	if !ok || reflect.ValueOf(err).Kind() != reflect.Pointer || reflect.ValueOf(err).IsNil() {
+	if !ok {
 		return nil
 	}
-	if m := carrier.Provenance(); reflect.ValueOf(m).Pointer() == reflect.ValueOf(err).Pointer() {
-		return m
+	v := reflect.ValueOf(err)
+	if v.Kind() != reflect.Pointer || v.IsNil() {
+		return nil
 	}
-	return nil
+	if t := v.Type().Elem(); t.Kind() != reflect.Struct || t.NumField() == 0 || t.Field(0).Type != reflect.TypeFor[Mark]() {
+		return nil
+	}
+	return carrier.Provenance()
 }
 
 // IsOwn tells whether an error is one with a mark, and no function has passed it on.

@@ -3,6 +3,7 @@ package origin_test
 import (
 	"errors"
 	"fmt"
+	"sync"
 	"testing"
 
 	"github.com/ikkai-go/idempotency/idempotent/internal/origin"
@@ -24,6 +25,13 @@ func (e *busyError) Is(target error) bool { return target == errBusy || e.mark.I
 
 // A user's error that has one of ours inside.
 type userError struct{ *busyError }
+
+// Another has it as a part of itself, and more besides.
+type largerError struct {
+	busyError
+
+	once sync.Once
+}
 
 func TestWhatIsPassedOnIsACopyThatSaysSo(t *testing.T) {
 	shared := &busyError{key: "a"}
@@ -47,12 +55,18 @@ func TestWhatIsPassedOnIsACopyThatSaysSo(t *testing.T) {
 	}
 }
 
-type stepError struct{ busyError }
+type stepError struct {
+	mark
+
+	key string
+}
+
+func (e *stepError) Error() string { return "step: " + e.key }
 
 func (e *stepError) OfCall(key string) bool { return e.key == key }
 
 func TestWhatACallHasMadeForItsFunctionIsItsOwn(t *testing.T) {
-	made := &stepError{busyError{key: "k"}}
+	made := &stepError{key: "k"}
 	if got := origin.PassOn(made, "k"); got != error(made) || !origin.IsOwn(got) {
 		t.Error("the call's own error is taken for another's")
 	}
@@ -68,6 +82,7 @@ func TestOtherErrorsStayAsTheyAre(t *testing.T) {
 		"a plain":   errBusy,
 		"a wrapped": fmt.Errorf("pay: %w", &busyError{}),
 		"a user's":  userError{&busyError{}},
+		"a larger":  new(largerError),
 		"a nil":     none,
 	} {
 		if got := origin.PassOn(err, "k"); got != err || origin.IsOwn(got) { //nolint:errorlint // as it is
