@@ -35,7 +35,7 @@ func openDurable(ctx context.Context, payload []byte) (*execution, []byte, error
 	}
 	var e durableEvent
 	if json.Unmarshal(payload, &e) != nil || e.DurableExecutionArn == "" || e.InitialExecutionState == nil {
-		return nil, payload, nil
+		return nil, payload, nil //nolint:nilerr // it is no such event, and the function gets it as it is
 	}
 	if !executes(ctx, e.DurableExecutionArn) {
 		return nil, nil, errors.New("the event looks like that of a durable function, and is of no execution of this one")

@@ -21,7 +21,8 @@ type (
 		InitialExecutionState                struct{ Operations []operation }
 	}
 	operation struct {
-		Id, Type, Status string //nolint:staticcheck // as it is spelled there
+		ID               string `json:"Id"`
+		Type, Status     string
 		StartTimestamp   time.Time
 		ExecutionDetails struct{ InputPayload string }
 	}
@@ -46,7 +47,7 @@ func openDurable(t testing.TB, store persistence.Store, c idempotent.Config, fn 
 	return func(ctx context.Context, r entrysuite.Request) entrysuite.Answer {
 		executions++
 		e := invocationInput{DurableExecutionArn: fmt.Sprintf("arn:aws:lambda:eu-west-1:123456789012:function:orders:7/durable-execution/%p/%d", handler, executions), CheckpointToken: "t"}
-		e.InitialExecutionState.Operations = []operation{{Id: "1", Type: "EXECUTION", Status: "STARTED", StartTimestamp: time.Now()}}
+		e.InitialExecutionState.Operations = []operation{{ID: "1", Type: "EXECUTION", Status: "STARTED", StartTimestamp: time.Now()}}
 		e.InitialExecutionState.Operations[0].ExecutionDetails.InputPayload = string(payload(r))
 		w, err := invoke[invocationOutput](ctx, handler, e)
 		if err != nil {
