@@ -30,7 +30,7 @@ func commands() []command {
 		{name: "new", summary: "make the folder of a new function: handler, test, and what deploys it", run: runNew},
 		{name: "records", summary: "find records, show them, settle, forget and resume them", run: runRecords, commands: true},
 		{name: "console", summary: "the same in a browser on this machine", run: runConsole},
-		{name: "doctor", summary: "look after the table, the clock and what is stuck", run: runDoctor},
+		{name: "doctor", summary: "look after the table, its throttles, the clock and what is stuck", run: runDoctor},
 		{name: "cost", summary: "reckon what a month costs", run: runCost},
 		{name: "dynamodb", summary: "serve an embedded DynamoDB for local development", run: runDynamoDB},
 		{name: "payroll", summary: "pay a month's salaries in starts that are too short, and nobody twice", run: runPayroll},

@@ -16,6 +16,7 @@ func runDoctor(ctx context.Context, args []string, stdout, stderr io.Writer) err
 	desk := deskFlags(flags)
 	flags.DurationVar(&examination.ClockSkew, "clock-skew", time.Second, "the guards' ClockSkew")
 	flags.Float64Var(&examination.MaxUnits, "max-units", 1000, "look for stuck records for so many read units")
+	flags.StringVar(&examination.CloudWatch, "cloudwatch-endpoint", "", "where CloudWatch is (default the Region's)")
 	flags.BoolVar(&examination.JSON, "json", false, "one JSON object a line")
 	if err := parse(flags, args, stderr); err != nil {
 		return err

@@ -275,6 +275,9 @@ func TestTheDoctor(t *testing.T) {
 	d := newDesk(t)
 	d.acquire("payment#1", time.Hour)
 	report := d.must("doctor")
+	if !strings.Contains(report, "skip  throttles") {
+		t.Errorf("throttles of an endpoint without CloudWatch:\n%s", report)
+	}
 	for _, line := range []string{"ok    keys", "ok    ttl", "ok    permission dynamodb:PutItem", "ok    clock", "warn  stuck records", "warn  deletion protection"} {
 		if !strings.Contains(report, line) {
 			t.Errorf("the report lacks %q:\n%s", line, report)
@@ -286,6 +289,32 @@ func TestTheDoctor(t *testing.T) {
 	}
 	if status, stdout, _ := d.ikkai("doctor", "--attributes="+attributes(t, `{"Key": "id"}`)); status != 5 || !strings.Contains(stdout, "fail  keys") {
 		t.Errorf("with other keys: exit status %d\n%s", status, stdout)
+	}
+}
+
+func TestTheDoctorAsksForThrottles(t *testing.T) {
+	d := newDesk(t)
+	for name, test := range map[string]struct {
+		status       int
+		answer, want string
+	}{
+		"none":         {200, `<GetMetricStatisticsResponse><GetMetricStatisticsResult><Datapoints/></GetMetricStatisticsResult></GetMetricStatisticsResponse>`, "ok    throttles"},
+		"some":         {200, `<GetMetricStatisticsResponse><GetMetricStatisticsResult><Datapoints><member><Sum>3.0</Sum></member></Datapoints></GetMetricStatisticsResult></GetMetricStatisticsResponse>`, "3 writes and 3 reads"},
+		"not allowed":  {403, `<ErrorResponse><Error><Code>AccessDenied</Code><Message>secret</Message></Error></ErrorResponse>`, "cloudwatch:GetMetricStatistics: AccessDenied"},
+		"another page": {200, `hello`, "skip  throttles"},
+	} {
+		server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			_ = r.ParseForm()
+			if r.Form.Get("Dimensions.member.1.Value") != "idempotency" || !strings.Contains(r.Header.Get("Authorization"), "/monitoring/aws4_request") {
+				t.Errorf("CloudWatch is asked %v", r.Form)
+			}
+			w.WriteHeader(test.status)
+			_, _ = io.WriteString(w, test.answer)
+		}))
+		if report := d.must("doctor", "--cloudwatch-endpoint="+server.URL); !strings.Contains(report, test.want) || strings.Contains(report, "secret") {
+			t.Errorf("%s: the report lacks %q:\n%s", name, test.want, report)
+		}
+		server.Close()
 	}
 }
 

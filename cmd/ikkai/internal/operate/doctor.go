@@ -38,6 +38,8 @@ type Examination struct {
 	// MaxUnits bounds the read units that looking for stuck records takes.
 	MaxUnits float64
 	JSON     bool
+	// CloudWatch is its endpoint, where it is not the Region's.
+	CloudWatch string
 }
 
 // doctor examines a table.
@@ -51,7 +53,7 @@ type doctor struct {
 // Examine prints a finding a line. The error is an [*Exit] where something fails.
 func Examine(ctx context.Context, o *Opened, e Examination, stdout io.Writer) error {
 	d := &doctor{Opened: o, Examination: e}
-	for _, check := range []func(context.Context){d.keys, d.ttl, d.protection, d.encryption, d.backups, d.permissions, d.clock, d.stuck} {
+	for _, check := range []func(context.Context){d.keys, d.ttl, d.protection, d.encryption, d.backups, d.permissions, d.throttles, d.clock, d.stuck} {
 		check(ctx)
 		if ctx.Err() != nil {
 			return ctx.Err()

@@ -1,19 +1,12 @@
 package operate
 
 import (
-	"bytes"
 	"cmp"
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
 	"fmt"
 	"io"
 	"net/http"
 	"net/url"
-	"strings"
-	"time"
-
-	v4 "github.com/aws/aws-sdk-go-v2/aws/signer/v4"
 
 	"github.com/ikkai-go/idempotency/persistence/records"
 )
@@ -29,33 +22,19 @@ type Function struct {
 // maxAnswer is how much of an answer is read: Lambda's are no longer than 6 MB.
 const maxAnswer = 7 << 20
 
-// Invoke sends an event to resume a record, or nothing, and waits for the function's end. It is one request (lambda:InvokeFunction),
-// signed by the SDK's own signer: the SDK's client of Lambda would be another module for that alone.
-// The error says that the function has failed, and as what; what it has answered is not quoted.
+// Invoke sends an event to resume a record, or nothing, and waits for the function's end. It is one request
+// (lambda:InvokeFunction). The error says that the function has failed, and as what; what it has answered is not quoted.
 //
 // It goes with the record's key, so that a guard which finds another one in the event does not run
 // it, and with the tenant whose environment Lambda has to take.
 func (f Function) Invoke(ctx context.Context, o *Opened, shown records.Record, event []byte) error {
-	domain := ".amazonaws.com"
-	if strings.HasPrefix(o.Region, "cn-") {
-		domain += ".cn"
-	}
-	endpoint := cmp.Or(f.Endpoint, "https://lambda."+o.Region+domain)
-	address := endpoint + "/2015-03-31/functions/" + url.PathEscape(f.Name) + "/invocations"
-	request, err := http.NewRequestWithContext(ctx, http.MethodPost, address, bytes.NewReader(event))
-	if err != nil {
-		return &UsageError{fmt.Sprintf("--function and --lambda-endpoint: %v", err)}
-	}
-	request.Header.Set("X-Amz-Client-Context", records.ClientContext(shown.Key))
+	address := cmp.Or(f.Endpoint, o.endpoint("lambda")) + "/2015-03-31/functions/" + url.PathEscape(f.Name) + "/invocations"
+	header := http.Header{"X-Amz-Client-Context": {records.ClientContext(shown.Key)}}
 	if shown.Tenant != "" {
-		request.Header.Set("X-Amz-Tenant-Id", shown.Tenant)
+		header.Set("X-Amz-Tenant-Id", shown.Tenant)
 	}
-	credentials, err := o.AWS.Credentials.Retrieve(ctx)
+	request, err := o.signed(ctx, "lambda", address, header, event)
 	if err != nil {
-		return err
-	}
-	digest := sha256.Sum256(event)
-	if err := v4.NewSigner().SignHTTP(ctx, credentials, request, hex.EncodeToString(digest[:]), "lambda", o.Region, time.Now()); err != nil {
 		return err
 	}
 	response, err := http.DefaultClient.Do(request)
