@@ -230,7 +230,7 @@ func storyOfAMonth(t *testing.T, db *dynamotest.DB, in func(persistence.Store) p
 		told = append(told, strings.ReplaceAll(text, fmt.Sprintf("salary-%t", ahead), "salary"))
 	}
 	start := func(what, name string) {
-		report, err := batch.Each(tenant(name), newGuard(log.observe), p.batch, p.staff, func(ctx context.Context, e employee) error {
+		report, err := batch.Each(tenant(name), newGuard(log.observe), p.batch, p.staff, func(_ context.Context, e employee) error {
 			if e.Number == "e-3" {
 				return idempotent.Permanent(errTryAgain)
 			}
@@ -298,4 +298,31 @@ func operationNames(sent map[string]int) (names []string) {
 		names = append(names, name)
 	}
 	return names
+}
+
+// volatile is an item whose JSON form can't be made.
+type volatile string
+
+func (v volatile) MarshalJSON() ([]byte, error) {
+	if v == "b" {
+		panic("volatile")
+	}
+	return []byte(`{"amount":1}`), nil
+}
+
+// An item whose identity panics is the one that has panicked, whoever looks for its record.
+func TestLookingAheadBlamesNoOtherItem(t *testing.T) {
+	guard := newKeylessGuard(t, persistence.NewMemory(), idempotent.Config{ReadFirst: true, Fingerprint: idempotency.MustJMESPath("amount")})
+	var ran []volatile
+	defer func() {
+		failed, ok := recover().(*batch.ItemPanic)
+		if !ok || failed.ID != "b" || failed.Value != "volatile" || !slices.Equal(ran, []volatile{"a"}) {
+			t.Errorf("got %v, after %v", failed, ran)
+		}
+	}()
+	round := batch.Batch[volatile]{Name: "round", Concurrency: 1, ID: func(v volatile) string { return string(v) }}
+	_, _ = batch.Each(t.Context(), guard, round, []volatile{"a", "b", "c"}, func(_ context.Context, v volatile) error {
+		ran = append(ran, v)
+		return nil
+	})
 }

@@ -42,6 +42,13 @@ func (s *start) identity(item int) idempotent.Identity {
 	return s.guard.IdentifyItem(s.name, s.ids[item], s.content(item))
 }
 
+// identityAhead is what an item is recognised by, for a call of any other. One that panics has
+// none yet: it panics in its own.
+func (s *start) identityAhead(item int) (id idempotent.Identity) {
+	defer func() { _ = recover() }()
+	return s.identity(item)
+}
+
 // outcome says what an attempt has come to. The errors alone don't tell: the function
 // may return any of the guard's as its own.
 func (a *itemCall) outcome() itemOutcome {

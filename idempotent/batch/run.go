@@ -53,7 +53,7 @@ type start struct {
 // running are looked at again, for as long as a dead one could hold them: what it is
 // finishing needs nobody's further attention.
 func (s *start) all(ctx context.Context) {
-	s.ahead = s.guard.LookingAhead(len(s.ids), s.identity)
+	s.ahead = s.guard.LookingAhead(len(s.ids), s.identityAhead)
 	items := make([]int, len(s.ids))
 	for item := range items {
 		items[item] = item

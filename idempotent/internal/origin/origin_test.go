@@ -30,7 +30,7 @@ type userError struct{ *busyError }
 type largerError struct {
 	busyError
 
-	once sync.Once
+	Once sync.Once
 }
 
 func TestWhatIsPassedOnIsACopyThatSaysSo(t *testing.T) {
