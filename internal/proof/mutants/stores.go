@@ -268,7 +268,7 @@ var storeMutants = []mutant{
 	},
 	{
 		name:   "records of a newer format are guessed at",
-		file:   "persistence/dynamostore/schema.go",
+		file:   "persistence/dynamostore/decode.go",
 		old:    "written && v > version",
 		new:    "written && v > version && false",
 		caught: []test{{"persistence/dynamostore", "TestItemsOfOthers"}},
