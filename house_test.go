@@ -151,6 +151,7 @@ var exampleless = map[string]string{
 	"idempotent.Guard.Report":       "eventguard and httpguard call it",
 
 	"idempotent/idempotenttest.Environment.Name":       "for failing stories, which no example has",
+	"persistence/storekit.Enlisting":                   "the engine calls it; whose own writes it enlists shows the example of Enlist",
 	"idempotent/powertools.Peer.Expiry":                "the engine calls it, as of any Dialect",
 	"persistence/dynamostore/dynamotest.DB.RoundTrip":  "net/http calls it",
 	"persistence/dynamostore/dynamotest.DB.ServeHTTP":  "net/http calls it",

@@ -78,6 +78,14 @@ func firstHalf(ctx context.Context) (context.Context, context.CancelFunc) {
 	return context.WithDeadline(ctx, now.Add(deadline.Sub(now)/2))
 }
 
+// running is the context of the function, as far as its call's time goes.
+func (b budget) running(ctx context.Context) (context.Context, context.CancelFunc) {
+	if b.runUntil.IsZero() {
+		return ctx, func() {}
+	}
+	return context.WithDeadline(ctx, b.runUntil)
+}
+
 // settling is the context of the writes that settle a record. The function's own may
 // be over by then; the record must be settled all the same, and before the call's time
 // is over. A function that has used nearly all of it, and more, leaves half of what there

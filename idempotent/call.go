@@ -77,11 +77,16 @@ func (c *calling) Journal() journal.Journal { return c.journal }
 
 // newCalling returns a call as its context will know it.
 func (g *Guard) newCalling(key string, attempt int) *calling {
-	c := &calling{Call: Call{Operation: g.config.Operation, Key: key, Attempt: attempt}}
+	c := new(calling)
+	g.beginCalling(c, key, attempt)
+	return c
+}
+
+func (g *Guard) beginCalling(c *calling, key string, attempt int) {
+	c.Call = Call{Operation: g.config.Operation, Key: key, Attempt: attempt}
 	if key == "" {
 		c.random = rand.Text()
 	}
-	return c
 }
 
 // within returns the context of what happens in a call: its function, and the writes
@@ -96,6 +101,5 @@ func (g *Guard) enlisting(ctx context.Context) (context.Context, *storekit.Enlis
 	if g.transactor == nil {
 		return storekit.WithEnlistment(ctx, nil), nil
 	}
-	e := new(storekit.Enlistment)
-	return storekit.WithEnlistment(ctx, e), e
+	return storekit.Enlisting(ctx)
 }

@@ -23,8 +23,9 @@ type hold struct {
 	lost      error     // the owner has learnt that it was superseded
 }
 
-func (g *Guard) newHold(r persistence.Record, b budget) *hold {
-	return &hold{guard: g, lease: r.Lease(), budget: b, confirmed: r.LeaseUntil}
+// begin begins the hold of a record that has been acquired.
+func (h *hold) begin(g *Guard, r persistence.Record, b budget) {
+	h.guard, h.lease, h.budget, h.confirmed = g, r.Lease(), b, r.LeaseUntil
 }
 
 // leaseEnd returns until when a claim that is made now wants to be alone. Where leases
@@ -135,20 +136,18 @@ func (h *hold) keep(ctx context.Context) (held context.Context, stop func()) {
 	if !h.renews() {
 		return context.WithDeadline(ctx, h.until())
 	}
-	limit, endLimit := ctx, context.CancelFunc(func() {})
-	if !h.budget.runUntil.IsZero() {
-		limit, endLimit = context.WithDeadline(ctx, h.budget.runUntil)
-	}
+	limit, endLimit := h.budget.running(ctx)
 	held, cancel := context.WithCancelCause(limit)
-	var renewing sync.WaitGroup
-	renewing.Go(func() {
+	over := make(chan struct{})
+	go func() {
+		defer close(over)
 		if err := h.renewAll(held); err != nil {
 			cancel(err)
 		}
-	})
+	}()
 	return held, func() {
 		cancel(context.Canceled)
-		renewing.Wait()
+		<-over
 		endLimit()
 	}
 }

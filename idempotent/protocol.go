@@ -92,7 +92,8 @@ func (g *Guard) call(ctx context.Context, identify func() (request, error), run 
 // record by what comes of it. Where the store says that this owner has settled it
 // otherwise before, by a try whose reply was lost, the record is the answer.
 func (g *Guard) execute(ctx context.Context, b budget, got acquisition, of *execution, run body) (*replayed, error) {
-	t := &tenure{guard: g, budget: b, record: got.record, execution: of, hold: g.newHold(got.record, b)}
+	t := &tenure{guard: g, budget: b, record: got.record, execution: of}
+	t.hold.begin(g, got.record, b)
 	defer t.end(ctx)
 	got.reportWait(ctx, g)
 	g.report(ctx, Event{Kind: t.beginning(), Key: got.record.Key, Attempt: got.record.Attempt})

@@ -18,7 +18,8 @@ import (
 // error says that the record has what the guard does not understand.
 func (t *tenure) open() error {
 	g, r := t.guard, t.record
-	c := g.newCalling(r.Key, r.Attempt)
+	c := &t.call
+	g.beginCalling(c, r.Key, r.Attempt)
 	if g.config.Steps == nil {
 		t.journal = (*stepless)(t)
 		if len(r.Steps) > 0 {
@@ -29,7 +30,7 @@ func (t *tenure) open() error {
 		return nil
 	}
 	j, err := g.config.Steps.Open(journal.Call{
-		Engine:    &lent{guard: g, budget: t.budget, hold: t.hold, calling: c},
+		Engine:    &lent{guard: g, budget: t.budget, hold: &t.hold, calling: c},
 		Key:       r.Key,
 		Tokens:    r.Key,
 		Record:    r,

@@ -21,9 +21,11 @@ type tenure struct {
 	record persistence.Record // as it was acquired
 	// execution is the one that the record belongs to, if it is one's.
 	execution *execution
-	hold      *hold
+	hold      hold
 	journal   journal.Journal
-	calling   *calling // nil until the function may start
+	calling   *calling        // nil until the function may start
+	call      calling         // which calling is then
+	within    context.Context // of what happens in the call; nil until it does
 	// undeclared is an entry of steps that the record has, where the guard declares none.
 	undeclared string
 
@@ -70,7 +72,8 @@ func (t *tenure) mayStart(ctx context.Context) error {
 
 // run runs the function while the record is held, and waits for its steps.
 func (t *tenure) run(ctx context.Context, run body) error {
-	ctx, stop := t.hold.keep(t.calling.within(ctx))
+	t.within = t.calling.within(ctx)
+	ctx, stop := t.hold.keep(t.within)
 	defer stop()
 	ctx, t.enlisted = t.guard.enlisting(ctx)
 	// The context of steps ends when the function returns; they are waited for, and need
@@ -89,8 +92,8 @@ func (t *tenure) run(ctx context.Context, run body) error {
 
 // settling is the context of the writes that settle the record.
 func (t *tenure) settling(ctx context.Context) (context.Context, context.CancelFunc) {
-	if t.calling != nil {
-		ctx = t.calling.within(ctx) // writes of the application may ask whose they are
+	if t.within != nil {
+		ctx = t.within // writes of the application may ask whose they are
 	}
 	return t.budget.settling(ctx)
 }

@@ -3,9 +3,11 @@ package dynamostore
 import (
 	"context"
 	"errors"
+	"reflect"
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
@@ -149,9 +151,18 @@ func tooHot(err error) bool {
 // ownPauses leaves it to this package to repeat what was throttled. The SDK
 // would pause for up to two seconds, and then for up to four, of the five that a write has as
 // a rule, and take it out of the quota of retries that all calls share.
-func ownPauses(o *dynamodb.Options) {
-	if o.Retryer != nil {
-		o.Retryer = unlessThrottled{o.Retryer}
+func ownPauses() func(o *dynamodb.Options) {
+	var last atomic.Pointer[unlessThrottled] // of the client, which has the same one each time as a rule
+	return func(o *dynamodb.Options) {
+		if o.Retryer == nil {
+			return
+		}
+		own := last.Load()
+		if own == nil || reflect.TypeOf(o.Retryer).Kind() != reflect.Pointer || own.Retryer != o.Retryer {
+			own = &unlessThrottled{o.Retryer}
+			last.Store(own)
+		}
+		o.Retryer = own
 	}
 }
 
@@ -159,12 +170,12 @@ func ownPauses(o *dynamodb.Options) {
 type unlessThrottled struct{ aws.Retryer }
 
 // IsErrorRetryable implements [aws.Retryer].
-func (r unlessThrottled) IsErrorRetryable(err error) bool {
+func (r *unlessThrottled) IsErrorRetryable(err error) bool {
 	return !throttled(err) && r.Retryer.IsErrorRetryable(err)
 }
 
 // GetAttemptToken implements [aws.RetryerV2], as the SDK does for those that do not.
-func (r unlessThrottled) GetAttemptToken(ctx context.Context) (func(error) error, error) {
+func (r *unlessThrottled) GetAttemptToken(ctx context.Context) (func(error) error, error) {
 	if limiter, ok := r.Retryer.(aws.RetryerV2); ok {
 		return limiter.GetAttemptToken(ctx)
 	}

@@ -15,18 +15,6 @@ const (
 	inProgress = "INPROGRESS"
 )
 
-// currentVersion and firstAttempt are the same in every request: the SDK only reads what it
-// sends.
-var currentVersion, firstAttempt = number(version), number(1)
-
-// counter is the number of an attempt.
-func counter(attempt int) types.AttributeValue {
-	if attempt == 1 {
-		return firstAttempt
-	}
-	return number(int64(attempt))
-}
-
 // schema translates between records and items.
 type schema struct {
 	attr      Attributes

@@ -17,7 +17,7 @@ type wire struct {
 }
 
 func newWire(api API, timeout time.Duration) wire {
-	return wire{api, []func(*dynamodb.Options){limitRequests(timeout), ownPauses}}
+	return wire{api, []func(*dynamodb.Options){limitRequests(timeout), ownPauses()}}
 }
 
 // alone sends a write by itself, with a patience, and returns the item that was asked for.

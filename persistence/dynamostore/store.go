@@ -79,7 +79,9 @@ func (s *Store) completeWith(ctx context.Context, l persistence.Lease, o persist
 		return persistence.ErrTooLarge
 	}
 	write := s.complete(l, o, finished)
-	write.with = writes
+	if len(writes) > 0 {
+		write.with, write.holds = writes, s.schema.ofLease(l)
+	}
 	applied, found, err := s.apply(ctx, write)
 	if err != nil {
 		return fault("complete", err)

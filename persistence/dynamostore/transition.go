@@ -82,7 +82,7 @@ func (u *update) takeOverRun(c persistence.Claim, seen item) {
 // complete finishes the record of a lease.
 func (s *Store) complete(l persistence.Lease, o persistence.Outcome, finished stored) conditional {
 	u := s.mine(l)
-	u.set(phStatus, ":status", text(string(o.Status)))
+	u.set(phStatus, ":status", statusOf(o.Status))
 	if o.ExpiresAt.IsZero() {
 		u.remove(phExpire)
 	} else {
@@ -102,9 +102,12 @@ func (s *Store) complete(l persistence.Lease, o persistence.Outcome, finished st
 	if len(l.Event) > 0 {
 		u.remove(phEvent)
 	}
-	w := u.of(s, l.Key)
-	w.holds = func(found item) bool { return s.schema.isOf(found, l) }
-	return w
+	return u.of(s, l.Key)
+}
+
+// ofLease is the condition of what completes the record of a lease.
+func (s *schema) ofLease(l persistence.Lease) func(found item) bool {
+	return func(found item) bool { return s.isOf(found, l) }
 }
 
 // suspend gives the record of a lease up and keeps its steps.

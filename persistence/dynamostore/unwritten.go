@@ -34,8 +34,22 @@ type triesKey struct{}
 
 // watched returns a context whose tries are counted.
 func watched(ctx context.Context) (context.Context, *tries) {
-	t := new(tries)
-	return context.WithValue(ctx, triesKey{}, t), t
+	w := &watching{Context: ctx}
+	return w, &w.tries
+}
+
+// watching is a context with the tries in it, so that both are one allocation.
+type watching struct {
+	context.Context //nolint:containedctx // it is one
+	tries           tries
+}
+
+// Value implements [context.Context].
+func (w *watching) Value(key any) any {
+	if key == (triesKey{}) {
+		return &w.tries
+	}
+	return w.Context.Value(key)
 }
 
 // note counts a try that has failed.

@@ -16,7 +16,8 @@ type update struct {
 	values     item
 
 	// Room for what most writes need, so that it is allocated once.
-	room struct {
+	update types.Update
+	room   struct {
 		used       [8]string
 		conditions [2]string
 		sets       [4]assignment
@@ -99,7 +100,7 @@ func (u *update) renew(l persistence.Lease, seen item) {
 
 func (u *update) of(s *Store, key string) conditional {
 	shape := u.shape()
-	return conditional{key: key, write: Write{Update: &types.Update{
+	u.update = types.Update{
 		TableName:                           s.table,
 		Key:                                 s.schema.key(key),
 		UpdateExpression:                    shape.expression,
@@ -107,5 +108,6 @@ func (u *update) of(s *Store, key string) conditional {
 		ExpressionAttributeNames:            shape.names,
 		ExpressionAttributeValues:           u.values,
 		ReturnValuesOnConditionCheckFailure: types.ReturnValuesOnConditionCheckFailureAllOld,
-	}}}
+	}
+	return conditional{key: key, write: Write{Update: &u.update}}
 }

@@ -50,6 +50,26 @@ func WithEnlistment(ctx context.Context, e *Enlistment) context.Context {
 	return context.WithValue(ctx, enlistmentKey{}, e)
 }
 
+// Enlisting returns a context in which [Enlist] adds to an Enlistment that is made with it, in
+// one allocation.
+func Enlisting(ctx context.Context) (context.Context, *Enlistment) {
+	e := &enlisting{Context: ctx}
+	return e, &e.enlistment
+}
+
+type enlisting struct {
+	context.Context //nolint:containedctx // it is one
+	enlistment      Enlistment
+}
+
+// Value implements [context.Context].
+func (e *enlisting) Value(key any) any {
+	if key == (enlistmentKey{}) {
+		return &e.enlistment
+	}
+	return e.Context.Value(key)
+}
+
 // Enlist adds writes to those that will commit together with the record of the
 // run that ctx belongs to. It is for stores, which offer it in their own terms:
 // check judges all writes that would then be enlisted, and its error refuses the
