@@ -11,6 +11,7 @@ import (
 	"io"
 	"net/http"
 	"net/url"
+	"strings"
 	"time"
 
 	v4 "github.com/aws/aws-sdk-go-v2/aws/signer/v4"
@@ -64,7 +65,7 @@ func (a *aws) sendMessage(ctx context.Context, queue, body string) error {
 // post makes a signed request, and returns the headers of an answer that says that it was
 // carried out.
 func (a *aws) post(ctx context.Context, service, variable, path string, header http.Header, body []byte) (http.Header, error) {
-	endpoint := cmp.Or(a.setting("AWS_ENDPOINT_URL_"+variable), "https://"+service+"."+a.options.Region+".amazonaws.com")
+	endpoint := cmp.Or(a.setting("AWS_ENDPOINT_URL_"+variable), "https://"+service+"."+a.options.Region+"."+domain(a.options.Region))
 	request, err := http.NewRequestWithContext(ctx, http.MethodPost, endpoint+path, bytes.NewReader(body))
 	if err != nil {
 		return nil, err
@@ -90,4 +91,12 @@ func (a *aws) post(ctx context.Context, service, variable, path string, header h
 		return nil, fmt.Errorf("%s has answered %s (%s)", service, response.Status, cmp.Or(response.Header.Get("X-Amzn-Errortype"), "no reason given"))
 	}
 	return response.Header, nil
+}
+
+// domain is that of AWS's endpoints in a Region.
+func domain(region string) string {
+	if strings.HasPrefix(region, "cn-") {
+		return "amazonaws.com.cn"
+	}
+	return "amazonaws.com"
 }
