@@ -136,7 +136,7 @@ var storeMutants = []mutant{
 	{
 		name:   "the condition compares leases in milliseconds with now in seconds",
 		file:   "persistence/dynamostore/transition.go",
-		old:    `":nowms": number(c.Now.UnixMilli())`,
+		old:    `":nowms": s.schema.millisOf(c, record)`,
 		new:    `":nowms": number(c.Now.Unix())`,
 		caught: []test{{"persistence/dynamostore", "TestTheContractIsKept"}},
 	},
@@ -178,8 +178,8 @@ var storeMutants = []mutant{
 	{
 		name:   "a release deletes finished steps",
 		file:   "persistence/dynamostore/transition.go",
-		old:    "	u.require(\"attribute_not_exists(\" + phSteps + \")\")\n	return conditional{key: l.Key, write: Write{Delete:",
-		new:    "	return conditional{key: l.Key, write: Write{Delete:",
+		old:    "	u.require(\"attribute_not_exists(\" + phSteps + \")\")\n	shape := u.shape()\n	return conditional{key: l.Key, write: Write{Delete:",
+		new:    "	shape := u.shape()\n	return conditional{key: l.Key, write: Write{Delete:",
 		caught: []test{{"persistence/dynamostore", "TestTheContractIsKept"}},
 	},
 	{
