@@ -58,6 +58,8 @@ func (t *Table) Open(ctx context.Context, desk records.Config) (*Opened, error) 
 	if t.Name == "" {
 		return nil, &UsageError{"which table? Name it with --table-name, or in IDEMPOTENCY_TABLE"}
 	}
+	// The flags have the defaults: a zero was typed, and is meant.
+	desk.Margin, desk.PartialAfter = max(desk.Margin, 1), max(desk.PartialAfter, 1)
 	awsConfig, err := t.load(ctx)
 	if err != nil {
 		return nil, err
