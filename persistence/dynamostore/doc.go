@@ -78,7 +78,8 @@
 // # Permissions
 //
 // dynamodb:PutItem, dynamodb:UpdateItem, dynamodb:DeleteItem and
-// dynamodb:GetItem on the table. Whoever lists records needs dynamodb:Scan, or dynamodb:Query
+// dynamodb:GetItem on the table, and dynamodb:BatchGetItem where batches look ahead
+// (idempotent.Config.NoLookAhead). Whoever lists records needs dynamodb:Scan, or dynamodb:Query
 // where the table has a sort key; functions don't. Transactions need no permission of their own, but the
 // permissions of the enlisted writes on their tables: dynamodb:PutItem,
 // dynamodb:UpdateItem, dynamodb:DeleteItem and dynamodb:ConditionCheckItem.
