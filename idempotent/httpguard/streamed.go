@@ -173,6 +173,7 @@ type flow struct {
 // handler has failed in the middle of its answer.
 func (f *flow) record(ctx context.Context, h head, limit int) (response, error) {
 	r, body := h.response(), *h.body
+	f.held = nil // of a run that was for nothing
 	if body == nil {
 		return r, nil
 	}
@@ -194,7 +195,7 @@ func (f *flow) record(ctx context.Context, h head, limit int) (response, error) 
 			chunk, other = other, chunk
 		}
 		switch {
-		case errors.Is(err, io.EOF):
+		case err == io.EOF: //nolint:errorlint // as io.Reader has it: one that is wrapped is a connection that broke
 			return r.with(kept.Bytes(), overflown, limit), nil
 		case err != nil && ctx.Err() == nil:
 			return response{}, err

@@ -3,6 +3,7 @@ package httpguard_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"strings"
 	"testing"
@@ -258,4 +259,18 @@ func TestAPanicInAStreamGoesOn(t *testing.T) {
 			t.Errorf("%s the stream: left %v", when, got)
 		}
 	}
+}
+
+// TestAStreamWhoseSourceEndsTooSoonIsNoWhole breaks off where the connection does that it is read
+// from: an error that wraps io.EOF is no end.
+func TestAStreamWhoseSourceEndsTooSoonIsNoWhole(t *testing.T) {
+	cut := fmt.Errorf("Post \"https://model\": %w", io.EOF) // as *url.Error tells it
+	p := &parts{left: []string{"one ", "two "}, ends: cut}
+	s := newStreamed(t, httpguard.Config{}, func(context.Context) io.Reader { return p })
+	got, err := streamOf(s.send(t.Context()).Body)
+	if got != "one " || !errors.Is(err, cut) {
+		t.Errorf("%q, %v", got, err)
+	}
+	p.left, p.ends = []string{"one ", "two"}, nil
+	s.gets(201, "one two", 2)
 }
