@@ -67,25 +67,23 @@ func Run(ctx context.Context, options Options) (report Report, err error) {
 	}
 	defer func() { err = errors.Join(err, db.Close()) }()
 	start := &starter{emulator: emulator, logs: logs, variables: variables(endpoint)}
-	for n := range warmUp + options.Rounds {
-		if n == warmUp {
-			for _, f := range functions {
-				f.measured = times{}
-			}
-		}
-		if err := round(ctx, start, n, functions); err != nil {
-			return Report{}, fmt.Errorf("round %d: %w", n, err)
-		}
+	if err := byTurns(ctx, options.Rounds, functions, start.process, start.emulated); err != nil {
+		return Report{}, err
 	}
-	return newReport(functions[0], functions[1]), nil
+	warmth, err := measureWarm(ctx, db, functions[1].binary, logs, options.Rounds)
+	if err != nil {
+		return Report{}, fmt.Errorf("over TLS: %w", err)
+	}
+	return newReport(functions[0], functions[1], warmth), nil
 }
 
 // function is one of the two, and what was measured of it.
 type function struct {
-	name     string
-	binary   string // path
-	size     int64  // of the binary, in bytes
-	measured times
+	name      string
+	binary    string            // path
+	size      int64             // of the binary, in bytes
+	variables map[string]string // those that only this one has
+	measured  times
 }
 
 func build(ctx context.Context, clone rie.Clone, name string) (*function, error) {
@@ -111,21 +109,23 @@ func variables(endpoint string) map[string]string {
 	}
 }
 
-// round starts each function once in either way. Who begins changes from round to
-// round.
-func round(ctx context.Context, start *starter, n int, functions [2]*function) error {
-	if n%2 == 1 {
+// byTurns starts both functions in each of the ways, round by round. Who begins changes from
+// round to round.
+func byTurns(ctx context.Context, rounds int, functions [2]*function, ways ...func(context.Context, *function) error) error {
+	for n := range warmUp + rounds {
+		if n == warmUp {
+			for _, f := range functions {
+				f.measured = times{}
+			}
+		}
+		for _, way := range ways {
+			for _, f := range functions {
+				if err := way(ctx, f); err != nil {
+					return fmt.Errorf("round %d, %s: %w", n, f.name, err)
+				}
+			}
+		}
 		functions[0], functions[1] = functions[1], functions[0]
-	}
-	for _, f := range functions {
-		if err := start.process(ctx, f); err != nil {
-			return fmt.Errorf("%s: %w", f.name, err)
-		}
-	}
-	for _, f := range functions {
-		if err := start.emulated(ctx, f); err != nil {
-			return fmt.Errorf("%s in the emulator: %w", f.name, err)
-		}
 	}
 	return nil
 }

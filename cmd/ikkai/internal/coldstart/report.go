@@ -16,6 +16,7 @@ type Report struct {
 	// Rounds is how often each function was started, in either way.
 	Rounds int    `json:"rounds"`
 	Spans  []Span `json:"spans"`
+	Warmth Warmth `json:"warmth"`
 	Size   Size   `json:"size"`
 }
 
@@ -50,7 +51,7 @@ type Size struct {
 	Added   int64 `json:"added_bytes"`
 }
 
-func newReport(bare, wrapped *function) Report {
+func newReport(bare, wrapped *function, warmth Warmth) Report {
 	b, w := bare.measured, wrapped.measured
 	return Report{
 		Machine: figures.ThisMachine(),
@@ -62,7 +63,8 @@ func newReport(bare, wrapped *function) Report {
 			newSpan("CPU time of the process", b.cpu, w.cpu),
 			newSpan("event → answer, in the emulator", b.emulated, w.emulated),
 		},
-		Size: Size{Bare: bare.size, Wrapped: wrapped.size, Added: wrapped.size - bare.size},
+		Warmth: warmth,
+		Size:   Size{Bare: bare.size, Wrapped: wrapped.size, Added: wrapped.size - bare.size},
 	}
 }
 
@@ -102,6 +104,9 @@ func (r Report) WriteMarkdown(w io.Writer) error {
 			figures.Duration(s.Added.P50), figures.Duration(s.Added.Low)+" and "+figures.Duration(s.Added.High))
 	}
 	if err := spans.Write(w); err != nil {
+		return err
+	}
+	if err := r.Warmth.writeMarkdown(w, r.Rounds); err != nil {
 		return err
 	}
 	fmt.Fprint(w, "\n## Binary\n\nAs deployed: without cgo, symbols and the go1.x runtime's RPC server.\n\n")

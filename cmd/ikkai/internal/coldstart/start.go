@@ -31,6 +31,7 @@ type starter struct {
 	emulator  string // path
 	logs      string // folder
 	variables map[string]string
+	throttle  *throttle // of the processes that it starts itself; nil for none
 }
 
 // process starts a function with a Runtime API of its own.
@@ -76,10 +77,12 @@ func (s *starter) process(ctx context.Context, f *function) (err error) {
 
 // command is the function's process with its own settings only.
 func (s *starter) command(ctx context.Context, f *function, api *runtimeAPI) *exec.Cmd {
-	command := exec.CommandContext(ctx, f.binary) //nolint:gosec // built by the caller
+	command := s.throttle.command(ctx, f.binary)
 	command.Env = []string{"AWS_LAMBDA_RUNTIME_API=" + api.address, "AWS_LAMBDA_FUNCTION_NAME=" + f.name}
-	for variable, value := range s.variables {
-		command.Env = append(command.Env, variable+"="+value)
+	for _, settings := range []map[string]string{s.variables, f.variables} {
+		for variable, value := range settings {
+			command.Env = append(command.Env, variable+"="+value)
+		}
 	}
 	return command
 }
@@ -95,6 +98,11 @@ func receive[T any](from <-chan T, ended <-chan struct{}) (received T) {
 
 // emulated has AWS's emulator start a function, as it does at the first event.
 func (s *starter) emulated(ctx context.Context, f *function) (err error) {
+	defer func() {
+		if err != nil {
+			err = fmt.Errorf("in the emulator: %w", err)
+		}
+	}()
 	event, receipt, err := newOrder()
 	if err != nil {
 		return err

@@ -4,35 +4,29 @@ package main
 import (
 	"context"
 	"log"
-	"os"
 
 	"github.com/aws/aws-lambda-go/lambda"
-	"github.com/aws/aws-sdk-go-v2/config"
-	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 
 	"github.com/ikkai-go/idempotency"
 	"github.com/ikkai-go/idempotency/cmd/ikkai/internal/coldstart/functions/payment"
 	"github.com/ikkai-go/idempotency/idempotent"
+	"github.com/ikkai-go/idempotency/persistence"
 	"github.com/ikkai-go/idempotency/persistence/dynamostore"
 )
 
 func main() {
-	cfg, err := config.LoadDefaultConfig(context.Background())
+	store, _, err := dynamostore.FromEnvironment(context.Background())
 	if err != nil {
 		log.Fatal(err)
 	}
-	function, err := newFunction(dynamodb.NewFromConfig(cfg), os.Getenv("IDEMPOTENCY_TABLE"))
+	function, err := newFunction(store)
 	if err != nil {
 		log.Fatal(err)
 	}
 	lambda.Start(function)
 }
 
-func newFunction(client *dynamodb.Client, table string) (lambda.Handler, error) {
-	store, err := dynamostore.New(client, dynamostore.Config{Table: table})
-	if err != nil {
-		return nil, err
-	}
+func newFunction(store persistence.Store) (lambda.Handler, error) {
 	guard, err := idempotent.New(store, idempotent.Config{
 		Operation: "payment",
 		Key:       idempotency.MustJMESPath("payment_id"),

@@ -12,7 +12,11 @@ func TestARepeatedOrderIsAnsweredFromItsRecord(t *testing.T) {
 	if err := dynamostore.CreateTable(t.Context(), client, dynamostore.Config{Table: "idempotency"}); err != nil {
 		t.Fatal(err)
 	}
-	function, err := newFunction(client, "idempotency")
+	store, err := dynamostore.New(client, dynamostore.Config{Table: "idempotency"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	function, err := newFunction(store)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -24,11 +28,5 @@ func TestARepeatedOrderIsAnsweredFromItsRecord(t *testing.T) {
 		if got, err := function.Invoke(t.Context(), []byte(event)); string(got) != receipt || err != nil {
 			t.Errorf("charged %s, %v, want %s", got, err, receipt)
 		}
-	}
-}
-
-func TestTheTableMustBeNamed(t *testing.T) {
-	if _, err := newFunction(dynamotest.New(t).Client(), ""); err == nil {
-		t.Error("the function starts without a table")
 	}
 }
