@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math/rand/v2"
 	"time"
 
 	"github.com/ikkai-go/idempotency/persistence/storekit"
@@ -66,7 +67,8 @@ type Sweep struct {
 	// Part, from 0, of Parts is what this sweep reads of the table. A table that is too large to be
 	// read each time is divided, and each sweep takes another part. Defaults to all of it.
 	Part, Parts int
-	// MaxUnits ends the reading after so many read units. Defaults to no limit.
+	// MaxUnits ends the reading after so many read units. What it leaves is read by later
+	// sweeps: each begins somewhere else. Defaults to no limit.
 	MaxUnits float64
 	// UnitsPerSecond slows the reading down to what the table can spare. Defaults to no limit.
 	UnitsPerSecond float64
@@ -158,13 +160,16 @@ func (s Sweep) withDefaults() Sweep {
 	return s
 }
 
+// mostParts has DynamoDB read a part in so many segments; it takes a million of them.
+const mostParts = 1e6 / runs
+
 func (s Sweep) check() error {
 	switch {
 	case s.Send == nil || s.Abandon == nil:
 		return fmt.Errorf("%w: a Sweep needs Send and Abandon", ErrConfig)
 	case min(s.After, s.MaxAge, s.Reserve, s.Pause, s.Slowest) < 0, min(s.MaxAttempts, s.Limit) < 0, min(s.MaxUnits, s.UnitsPerSecond) < 0:
 		return fmt.Errorf("%w: a limit of the Sweep is negative", ErrConfig)
-	case s.Parts < 1 || s.Parts > 1e6 || s.Part < 0 || s.Part >= s.Parts:
+	case s.Parts < 1 || s.Parts > mostParts || s.Part < 0 || s.Part >= s.Parts:
 		return fmt.Errorf("%w: there is no part %d of %d", ErrConfig, s.Part, s.Parts)
 	}
 	return nil
@@ -175,36 +180,58 @@ type sweeping struct {
 	Sweep
 	desk   *Desk
 	swept  Swept
+	lately float64 // read units of the last page
 	failed []error // of Abandon
 }
 
-// read goes through the records, page by page, and deals with those that are stuck.
+// runs is in how many segments a sweep reads its part. Each begins with another one, and takes
+// what is in a page in another order: so what never ends, and what is behind the limits of one
+// sweep, keep no sweep after it from the rest.
+const runs = 8
+
+// read goes through the records, segment by segment, and deals with those that are stuck.
 func (w *sweeping) read(ctx context.Context) error {
-	f := Filter{Operation: w.Operation, Stuck: true, UnitsPerSecond: w.UnitsPerSecond}
-	q := storekit.Query{Prefix: f.prefix(), Statuses: f.statuses(), Segment: w.Part, Segments: w.Parts}
+	for n, run := range rand.Perm(runs) {
+		if n > 0 && !w.goesOn(ctx) {
+			return ctx.Err()
+		}
+		if err := w.segment(ctx, w.Part*runs+run); err != nil || w.swept.Partly {
+			return err
+		}
+	}
+	return nil
+}
+
+// segment goes through the records of a segment, page by page.
+func (w *sweeping) segment(ctx context.Context, n int) error {
+	f := Filter{Operation: w.Operation, Stuck: true}
+	q := storekit.Query{Prefix: f.prefix(), Statuses: f.statuses(), Segment: n, Segments: w.Parts * runs}
 	for {
 		page, err := w.desk.page(ctx, f, q)
 		if err != nil {
 			return err
 		}
-		w.swept.Seen, w.swept.Units = w.swept.Seen+page.Seen, w.swept.Units+page.Units
-		for _, found := range page.Records {
+		w.swept.Seen, w.swept.Units, w.lately = w.swept.Seen+page.Seen, w.swept.Units+page.Units, page.Units
+		for _, place := range rand.Perm(len(page.Records)) {
 			if !w.inTime(ctx) {
 				w.swept.Partly = true
 				return ctx.Err()
 			}
-			w.told(ctx, w.deal(ctx, found))
+			w.told(ctx, w.deal(ctx, page.Records[place]))
 		}
-		switch q.Cursor = page.Cursor; {
-		case q.Cursor == "":
-			return nil
-		case w.MaxUnits > 0 && w.swept.Units >= w.MaxUnits, !w.inTime(ctx):
-			w.swept.Partly = true
-			return ctx.Err()
-		case !(&reading{filter: f}).pause(ctx, page.Units):
+		if q.Cursor = page.Cursor; q.Cursor == "" || !w.goesOn(ctx) {
 			return ctx.Err()
 		}
 	}
+}
+
+// goesOn tells whether another page may be read, when it may.
+func (w *sweeping) goesOn(ctx context.Context) bool {
+	if w.MaxUnits > 0 && w.swept.Units >= w.MaxUnits || !w.inTime(ctx) {
+		w.swept.Partly = true
+		return false
+	}
+	return (&reading{filter: Filter{UnitsPerSecond: w.UnitsPerSecond}}).pause(ctx, w.lately)
 }
 
 // inTime tells whether another event could be sent.

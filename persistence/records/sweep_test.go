@@ -249,6 +249,7 @@ func TestASweepWithoutEventsReports(t *testing.T) {
 				return down
 			},
 		})
+		slices.Sort(told)
 		if want := []string{"payment#1 no_event", "payment#2 no_event"}; !slices.Equal(told, want) || len(cases) != 2 || sum.Abandoned != 2 {
 			t.Errorf("it tells of %q (%+v)", told, sum)
 		}
