@@ -41,7 +41,7 @@ func payday(ctx context.Context, s *show) error {
 	if err != nil {
 		return err
 	}
-	s.promise("and from then on nobody, for one write that fails for each employee",
+	s.promise("and from then on nobody, for reads by the hundred instead of a write for each employee",
 		paid(last, 0, staff), s.stage.transferred(staff, staff))
 	return nil
 }
