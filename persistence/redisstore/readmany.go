@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/redis/go-redis/v9"
 
@@ -38,7 +39,7 @@ func (s *Store) ReadMany(ctx context.Context, keys []string) ([]persistence.Reco
 			}
 			return nil
 		})
-		if err != nil {
+		if err != nil && (!answered(err, wrongType) || slices.ContainsFunc(answers, failed)) {
 			return records, fault("read", err)
 		}
 		for i, answer := range answers {
@@ -49,4 +50,10 @@ func (s *Store) ReadMany(ctx context.Context, keys []string) ([]persistence.Reco
 		}
 	}
 	return records, nil
+}
+
+// failed tells whether a command was not answered. A key that is no hash is no record, and
+// spoils none of the others.
+func failed(answer redis.Cmder) bool {
+	return answer.Err() != nil && !answered(answer.Err(), wrongType)
 }

@@ -25,7 +25,11 @@ func TestManyRecordsAreReadAtOnce(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	records, err := store.ReadMany(t.Context(), append(keys, keys[0], "absent"))
+	// A key of somebody else's, which is no hash, is one that can't be read.
+	if err := store.behind.Set(t.Context(), "idempotency:foreign", "text", 0).Err(); err != nil {
+		t.Fatal(err)
+	}
+	records, err := store.ReadMany(t.Context(), append([]string{"foreign"}, append(keys, keys[0], "absent")...))
 	seen := make(map[string]bool)
 	for _, r := range records {
 		seen[r.Key] = r.Status == persistence.StatusCompleted && string(r.Result) == r.Key
