@@ -95,8 +95,12 @@ func (a *aws) post(ctx context.Context, service, variable, path string, header h
 
 // domain is that of AWS's endpoints in a Region.
 func domain(region string) string {
-	if strings.HasPrefix(region, "cn-") {
+	switch {
+	case strings.HasPrefix(region, "cn-"):
 		return "amazonaws.com.cn"
+	case strings.HasPrefix(region, "eusc-"): // the European Sovereign Cloud
+		return "amazonaws.eu"
+	default:
+		return "amazonaws.com"
 	}
-	return "amazonaws.com"
 }

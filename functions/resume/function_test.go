@@ -204,3 +204,13 @@ func TestEverySettingIsChecked(t *testing.T) {
 		return err
 	})
 }
+
+func TestServicesAreWhereTheirRegionIs(t *testing.T) {
+	for region, want := range map[string]string{
+		"eu-west-1": "amazonaws.com", "us-gov-west-1": "amazonaws.com", "cn-north-1": "amazonaws.com.cn", "eusc-de-east-1": "amazonaws.eu",
+	} {
+		if got := domain(region); got != want {
+			t.Errorf("%s: %s, want %s", region, got, want)
+		}
+	}
+}

@@ -161,8 +161,11 @@ func parse(arn string) (queue, error) {
 
 func (q queue) endpoint() string {
 	suffix := "amazonaws.com"
-	if q.partition == "aws-cn" {
+	switch q.partition {
+	case "aws-cn":
 		suffix = "amazonaws.com.cn"
+	case "aws-eusc": // the European Sovereign Cloud
+		suffix = "amazonaws.eu"
 	}
 	return "https://sqs." + q.region + "." + suffix
 }

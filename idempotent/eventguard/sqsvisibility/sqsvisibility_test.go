@@ -88,6 +88,7 @@ func TestWhatIsRefusedIsAnError(t *testing.T) {
 func TestQueuesAreWhereTheirARNsSay(t *testing.T) {
 	for arn, want := range map[string]string{
 		"arn:aws-cn:sqs:cn-north-1:123456789012:orders.fifo":   "https://sqs.cn-north-1.amazonaws.com.cn/",
+		"arn:aws-eusc:sqs:eusc-de-east-1:123456789012:orders":  "https://sqs.eusc-de-east-1.amazonaws.eu/",
 		"arn:aws-us-gov:sqs:us-gov-west-1:123456789012:orders": "https://sqs.us-gov-west-1.amazonaws.com/",
 		"arn:aws:sns:eu-west-1:123456789012:orders":            "",
 		"arn:aws:sqs::123456789012:orders":                     "",
