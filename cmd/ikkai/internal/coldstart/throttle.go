@@ -11,12 +11,13 @@ import (
 )
 
 // A function with 128 MB of memory has this share of a CPU, going by AWS's documentation:
-// one whole CPU at 1,769 MB, and in proportion below. The period is our choice, and as long
-// as a process may wait for its next turn.
+// one whole CPU at 1,769 MB, and in proportion below. The period is the kernel's
+// default, and as long as a process may wait for its next turn: with a quota much shorter than a
+// slice of the scheduler some starts hang for seconds.
 const (
 	smallMemory  = 128  // MB
 	wholeMemory  = 1769 // MB
-	periodMicros = 20_000
+	periodMicros = 100_000
 	quotaMicros  = periodMicros * smallMemory / wholeMemory
 )
 
