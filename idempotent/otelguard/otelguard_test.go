@@ -77,7 +77,7 @@ func (l *lab) tree() []string {
 func value(attributes []attribute.KeyValue, key attribute.Key) string {
 	for _, a := range attributes {
 		if a.Key == key {
-			return a.Value.Emit()
+			return a.Value.String()
 		}
 	}
 	return ""
@@ -94,7 +94,7 @@ func (l *lab) metrics(t *testing.T) map[string]float64 {
 	name := func(m metricdata.Metrics, set attribute.Set) string {
 		text := m.Name
 		for _, a := range set.ToSlice() {
-			text += fmt.Sprintf(" %s=%s", strings.TrimPrefix(string(a.Key), "idempotency."), a.Value.Emit())
+			text += fmt.Sprintf(" %s=%s", strings.TrimPrefix(string(a.Key), "idempotency."), a.Value.String())
 		}
 		return text
 	}

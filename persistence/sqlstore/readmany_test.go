@@ -39,6 +39,5 @@ func TestManyRecordsAreReadAtOnce(t *testing.T) {
 		if err != nil || len(seen) != len(keys) {
 			t.Errorf("%d records, %v", len(seen), err)
 		}
-
 	})
 }
