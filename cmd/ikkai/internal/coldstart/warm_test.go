@@ -37,7 +37,12 @@ func TestAThrottledFunctionIsInTheGroupFromItsBeginning(t *testing.T) {
 	}
 	f := &function{name: "throttled", binary: program, variables: map[string]string{"GROUP": filepath.Base(small.folder)}}
 	s := &starter{variables: map[string]string{behaviour: "charges in its group"}, throttle: small}
-	if err := s.process(t.Context(), f); err != nil {
+	for range 3 { // a start with so little of a CPU may not answer in time
+		if err = s.process(t.Context(), f); err == nil {
+			break
+		}
+	}
+	if err != nil {
 		t.Error(err)
 	}
 	s.throttle = nil
