@@ -11,6 +11,7 @@ import (
 
 	"github.com/ikkai-go/idempotency"
 	"github.com/ikkai-go/idempotency/idempotent"
+	"github.com/ikkai-go/idempotency/idempotent/internal/lab"
 	"github.com/ikkai-go/idempotency/idempotent/saga"
 	"github.com/ikkai-go/idempotency/persistence"
 )
@@ -33,7 +34,7 @@ func TestIdentitiesOfOneKeyAreOneRequest(t *testing.T) {
 		"given none":          {first: &given{key: "a"}, second: &given{fingerprint: "2"}, none: true},
 	} {
 		t.Run(name, func(t *testing.T) {
-			guard := newKeylessGuard(t, persistence.NewMemory(), test.config)
+			guard := lab.NewKeylessGuard(t, persistence.NewMemory(), test.config)
 			first, second := guard.IdentifyOr(payload, "1"), guard.IdentifyOr([]byte(test.payload), "2")
 			if test.first != nil {
 				first, second = guard.Identity(test.first.key, test.first.fingerprint), guard.Identity(test.second.key, test.second.fingerprint)
@@ -56,7 +57,7 @@ func TestAGuardCanKeepOutcomesForLonger(t *testing.T) {
 		t.Run(fmt.Sprint(least), func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				store := persistence.NewMemory()
-				guard := newKeylessGuard(t, store, idempotent.Config{TTL: time.Hour})
+				guard := lab.NewKeylessGuard(t, store, idempotent.Config{TTL: time.Hour})
 				done := func(context.Context) (string, error) { return "", nil }
 				if _, err := idempotent.Do(t.Context(), guard.Keeping(least), "a", done); err != nil {
 					t.Fatal(err)
@@ -82,7 +83,7 @@ func TestWhatIsSkippedHasAnEventOfItsOwn(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			store := persistence.NewMemory()
 			var kinds []idempotent.EventKind
-			guard := newKeylessGuard(t, store, idempotent.Config{Observe: func(_ context.Context, e idempotent.Event) { kinds = append(kinds, e.Kind) }})
+			guard := lab.NewKeylessGuard(t, store, idempotent.Config{Observe: func(_ context.Context, e idempotent.Event) { kinds = append(kinds, e.Kind) }})
 			_, err := idempotent.Do(t.Context(), guard, "a", func(context.Context) (string, error) { return "", skip })
 			if !errors.Is(err, idempotent.ErrSkip) || len(store.Records()) > 0 {
 				t.Errorf("%v, and %v are left", err, store.Records())
@@ -102,7 +103,7 @@ func TestTheCallsOfABatchShareItsTime(t *testing.T) {
 		const timeout = 10 * time.Second
 		ctx := within(t, timeout)
 		kill, _ := ctx.Deadline()
-		guard := newKeylessGuard(t, persistence.NewMemory(), idempotent.Config{})
+		guard := lab.NewKeylessGuard(t, persistence.NewMemory(), idempotent.Config{})
 		end := func(ctx context.Context) (time.Duration, error) {
 			end, _ := ctx.Deadline()
 			return kill.Sub(end), nil
@@ -132,7 +133,7 @@ func TestTheCallsOfABatchShareItsTime(t *testing.T) {
 
 func TestACallInsideACallOfABatchHasATimeOfItsOwn(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		guard := newKeylessGuard(t, persistence.NewMemory(), idempotent.Config{})
+		guard := lab.NewKeylessGuard(t, persistence.NewMemory(), idempotent.Config{})
 		timed := within(t, 10*time.Second)
 		_, err := idempotent.Do(timed, guard.Batch(timed, 2*time.Second), "outer", func(ctx context.Context) (string, error) {
 			time.Sleep(8 * time.Second) // virtual; too late for another call of the batch

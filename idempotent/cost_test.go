@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/ikkai-go/idempotency/idempotent"
+	"github.com/ikkai-go/idempotency/idempotent/internal/lab"
 	"github.com/ikkai-go/idempotency/persistence"
 	"github.com/ikkai-go/idempotency/persistence/dynamostore"
 	"github.com/ikkai-go/idempotency/persistence/dynamostore/dynamotest"
@@ -330,7 +331,7 @@ func TestAWaitLooksAsOftenAsTheModelSays(t *testing.T) {
 		number := func(column int) float64 { return readCostPage(t).number(row[column]) }
 		synctest.Test(t, func(t *testing.T) {
 			store := &countingReader{Memory: persistence.NewMemory()}
-			guard := newKeylessGuard(t, store, idempotent.Config{Lease: 10 * time.Hour, Wait: time.Duration(number(0)) * time.Second})
+			guard := lab.NewKeylessGuard(t, store, idempotent.Config{Lease: 10 * time.Hour, Wait: time.Duration(number(0)) * time.Second})
 			running := make(chan struct{})
 			go func() {
 				_, _ = idempotent.Do(context.Background(), guard, "k", func(context.Context) (string, error) { <-running; return "", nil })

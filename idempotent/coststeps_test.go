@@ -16,6 +16,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
 	"github.com/ikkai-go/idempotency/idempotent"
+	"github.com/ikkai-go/idempotency/idempotent/internal/lab"
 	"github.com/ikkai-go/idempotency/idempotent/saga"
 	"github.com/ikkai-go/idempotency/persistence/dynamostore"
 	"github.com/ikkai-go/idempotency/persistence/dynamostore/dynamotest"
@@ -25,7 +26,7 @@ import (
 // happens.
 
 var (
-	withSteps   = idempotent.Config{Steps: saga.Steps(named[string]("a"), named[string]("b"), named[string]("c"))}
+	withSteps   = idempotent.Config{Steps: saga.Steps(lab.Named[string]("a"), lab.Named[string]("b"), lab.Named[string]("c"))}
 	once        = idempotent.Config{Steps: saga.Steps(onceStep)}
 	reversible  = idempotent.Config{Steps: saga.Steps(undoableStep)}
 	onlyEnlists = idempotent.Config{OnlyEnlists: true}
@@ -100,7 +101,7 @@ func (l *costLab) text() string { return strings.Repeat("x", max(l.output-len(`"
 func steps(names ...string) func(context.Context, *costLab) error {
 	return func(ctx context.Context, l *costLab) (err error) {
 		for _, name := range names {
-			err = cmp.Or(err, l.step(ctx, named[string](name)))
+			err = cmp.Or(err, l.step(ctx, lab.Named[string](name)))
 		}
 		return err
 	}
@@ -195,7 +196,7 @@ func enlistingNew(refused error) func(context.Context, *costLab) error {
 }
 
 func enlistingStep(ctx context.Context, l *costLab) error {
-	_, err := named[string]("a").Run(ctx, func(ctx context.Context, _ saga.Call) (string, error) {
+	_, err := lab.Named[string]("a").Run(ctx, func(ctx context.Context, _ saga.Call) (string, error) {
 		return l.text(), l.enlist(ctx, l.put("x"))
 	})
 	return err
@@ -272,9 +273,9 @@ func TestRequestsAndCapacityOfStepsAndTransactions(t *testing.T) {
 // The outputs of all steps are in every later write.
 func TestStepsAddUpAsTheModelSays(t *testing.T) {
 	const many = 10
-	path := costPath{config: idempotent.Config{Steps: saga.Steps(familyNamed[string]("step/"))}, does: func(ctx context.Context, l *costLab) (err error) {
+	path := costPath{config: idempotent.Config{Steps: saga.Steps(lab.FamilyNamed[string]("step/"))}, does: func(ctx context.Context, l *costLab) (err error) {
 		for i := range many {
-			err = cmp.Or(err, l.step(ctx, named[string](fmt.Sprint("step/", i))))
+			err = cmp.Or(err, l.step(ctx, lab.Named[string](fmt.Sprint("step/", i))))
 		}
 		return err
 	}}
@@ -329,6 +330,6 @@ func TestEntriesHaveTheSizeThatTheModelSays(t *testing.T) {
 
 // withInput is a step whose output depends on something.
 func withInput(ctx context.Context, l *costLab) error {
-	_, err := named[string]("a").RunFor(ctx, "any", func(context.Context, saga.Call) (string, error) { return l.text(), nil })
+	_, err := lab.Named[string]("a").RunFor(ctx, "any", func(context.Context, saga.Call) (string, error) { return l.text(), nil })
 	return err
 }

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/ikkai-go/idempotency/idempotent"
+	"github.com/ikkai-go/idempotency/idempotent/internal/lab"
 	"github.com/ikkai-go/idempotency/persistence"
 )
 
@@ -34,8 +35,8 @@ func TestTheProcessMayDieAtAnyStoreCall(t *testing.T) {
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
-			inVirtualTime(t, func(t *testing.T, store persistence.Store) {
-				dying := newKeylessGuard(t, &mortal{Store: store, call: test.call, after: test.after}, idempotent.Config{})
+			lab.InVirtualTime(t, func(t *testing.T, store persistence.Store) {
+				dying := lab.NewKeylessGuard(t, &mortal{Store: store, call: test.call, after: test.after}, idempotent.Config{})
 				died := make(chan struct{})
 				go func() {
 					defer close(died)
@@ -48,7 +49,7 @@ func TestTheProcessMayDieAtAnyStoreCall(t *testing.T) {
 					t.Error("the process survived")
 				}()
 				<-died
-				guard := newKeylessGuard(t, store, idempotent.Config{})
+				guard := lab.NewKeylessGuard(t, store, idempotent.Config{})
 				retry := func(name string) (string, error) {
 					return idempotent.Do(within(t, time.Minute), guard, "k", func(context.Context) (string, error) { return name, nil })
 				}

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/ikkai-go/idempotency/idempotent"
+	"github.com/ikkai-go/idempotency/idempotent/internal/lab"
 	"github.com/ikkai-go/idempotency/persistence"
 )
 
@@ -27,9 +28,9 @@ func (d *diary) note(format string, args ...any) {
 }
 
 // wantKinds compares what was reported since the last call.
-func wantKinds(t *testing.T, log *eventLog, want ...idempotent.EventKind) {
+func wantKinds(t *testing.T, log *lab.EventLog, want ...idempotent.EventKind) {
 	t.Helper()
-	if got := log.kinds(); !slices.Equal(got, want) {
+	if got := log.Kinds(); !slices.Equal(got, want) {
 		t.Errorf("events: %v, want %v", got, want)
 	}
 }

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/ikkai-go/idempotency/idempotent"
+	"github.com/ikkai-go/idempotency/idempotent/internal/lab"
 	"github.com/ikkai-go/idempotency/persistence"
 )
 
@@ -67,7 +68,7 @@ func (d *durable) send(event string) (string, error) {
 	d.t.Helper()
 	config := d.config
 	config.Observe = func(_ context.Context, e idempotent.Event) { d.events = append(d.events, e.Kind) }
-	guard := newTestGuard(d.t, &another{d.store}, config)
+	guard := newTestGuard(d.t, &lab.Another{Store: d.store}, config)
 	ctx, cancel := context.WithTimeout(d.t.Context(), 15*time.Minute)
 	defer cancel()
 	response, err := guard.Handler(func(ctx context.Context, _ json.RawMessage) (json.RawMessage, error) {
@@ -110,7 +111,7 @@ func (d *durable) refuses(execution, errorType string, code idempotent.Code, run
 }
 
 func TestASuspensionIsNeitherAResultNorADuplicate(t *testing.T) {
-	inVirtualTime(t, func(t *testing.T, store persistence.Store) {
+	lab.InVirtualTime(t, func(t *testing.T, store persistence.Store) {
 		d := newDurable(t, store)
 		d.answers(pending)
 		d.wants(executionA, pending, 1)
@@ -141,7 +142,7 @@ func TestAnExecutionGoesOnAtOnceWhereItsInvocationDied(t *testing.T) {
 	}
 	for name, dies := range tests {
 		t.Run(name, func(t *testing.T) {
-			inVirtualTime(t, func(t *testing.T, store persistence.Store) {
+			lab.InVirtualTime(t, func(t *testing.T, store persistence.Store) {
 				d := newDurable(t, store)
 				d.says = dies
 				_, _ = d.invoke(executionA)
@@ -152,7 +153,7 @@ func TestAnExecutionGoesOnAtOnceWhereItsInvocationDied(t *testing.T) {
 		})
 	}
 	t.Run("a panic", func(t *testing.T) {
-		inVirtualTime(t, func(t *testing.T, store persistence.Store) {
+		lab.InVirtualTime(t, func(t *testing.T, store persistence.Store) {
 			d := newDurable(t, store)
 			d.config.RefuseUnknown = true
 			d.says = func(context.Context) (json.RawMessage, error) { panic("out of memory") }
@@ -167,7 +168,7 @@ func TestAnExecutionGoesOnAtOnceWhereItsInvocationDied(t *testing.T) {
 }
 
 func TestAFailedExecutionGivesItsRequestUp(t *testing.T) {
-	inVirtualTime(t, func(t *testing.T, store persistence.Store) {
+	lab.InVirtualTime(t, func(t *testing.T, store persistence.Store) {
 		d := newDurable(t, store)
 		d.answers(pending)
 		d.wants(executionA, pending, 1)
@@ -179,7 +180,7 @@ func TestAFailedExecutionGivesItsRequestUp(t *testing.T) {
 }
 
 func TestAZombieOfAnEarlierInvocationRecordsNothing(t *testing.T) {
-	inVirtualTime(t, func(t *testing.T, store persistence.Store) {
+	lab.InVirtualTime(t, func(t *testing.T, store persistence.Store) {
 		for name, zombie := range map[string]string{"success": succeeded, "failure": failed, "suspension": pending} {
 			d := newDurable(t, store)
 			d.config.Operation = "after-" + name
@@ -202,7 +203,7 @@ func TestAZombieOfAnEarlierInvocationRecordsNothing(t *testing.T) {
 }
 
 func TestAnExecutionThatIsOverUnseenLocksItsKeyUntilItsTimeoutOnly(t *testing.T) {
-	inVirtualTime(t, func(t *testing.T, store persistence.Store) {
+	lab.InVirtualTime(t, func(t *testing.T, store persistence.Store) {
 		d := newDurable(t, store)
 		d.config.ExecutionTimeout = 48 * time.Hour
 		d.answers(pending)
@@ -223,7 +224,7 @@ func TestKeysOfDurableFunctionsAreSelectedFromWhatTheCallerHasSent(t *testing.T)
 	d := newDurable(t, store)
 	d.answers(pending)
 	d.wants(executionA, pending, 1)
-	key, err := newTestGuard(t, &another{store}, idempotent.Config{}).RecordKey(t.Context(), []byte(`{"id":"order 1"}`))
+	key, err := newTestGuard(t, &lab.Another{Store: store}, idempotent.Config{}).RecordKey(t.Context(), []byte(`{"id":"order 1"}`))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -304,12 +305,12 @@ func (c durableContext) ExecutionArn() string { return c.arn }
 func (c durableContext) IsReplaying() bool    { return c.replaying }
 
 func TestATypedDurableFunctionKeepsItsRecordUntilItReturns(t *testing.T) {
-	inVirtualTime(t, func(t *testing.T, store persistence.Store) {
+	lab.InVirtualTime(t, func(t *testing.T, store persistence.Store) {
 		errSuspended := errors.New("suspended")
 		ended := false
 		runs := 0
 		call := func(execution string) (string, error) {
-			fn := idempotent.Func(newTestGuard(t, &another{store}, idempotent.Config{}), func(context.Context, map[string]string) (string, error) {
+			fn := idempotent.Func(newTestGuard(t, &lab.Another{Store: store}, idempotent.Config{}), func(context.Context, map[string]string) (string, error) {
 				runs++
 				if !ended {
 					return "", errSuspended

@@ -11,6 +11,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
 	"github.com/ikkai-go/idempotency/idempotent"
+	"github.com/ikkai-go/idempotency/idempotent/internal/lab"
 	"github.com/ikkai-go/idempotency/idempotent/saga"
 	"github.com/ikkai-go/idempotency/persistence/dynamostore"
 	"github.com/ikkai-go/idempotency/persistence/dynamostore/dynamotest"
@@ -28,20 +29,20 @@ func TestATransactionThatIsKnownNotToBeAppliedReleasesItsRecord(t *testing.T) {
 		enlist func(context.Context) error
 		fault  *dynamotest.Fault
 	}{
-		"conflicts":     {func(ctx context.Context) error { return take(ctx, 1, errOutOfStock) }, &dynamotest.Fault{Operation: "TransactWriteItems", Times: dynamotest.Always, Do: dynamotest.Cancel("None", "TransactionConflict")}},
+		"conflicts":     {func(ctx context.Context) error { return lab.Take(ctx, 1, lab.ErrOutOfStock) }, &dynamotest.Fault{Operation: "TransactWriteItems", Times: dynamotest.Always, Do: dynamotest.Cancel("None", "TransactionConflict")}},
 		"missing table": {onMissing, nil},
 	} {
 		t.Run(name, func(t *testing.T) {
-			s := newShop(t, 10)
-			g := newKeylessGuard(t, s.store, idempotent.Config{StoreTimeout: 300 * time.Millisecond})
+			s := lab.NewShop(t, 10)
+			g := lab.NewKeylessGuard(t, s.Store, idempotent.Config{StoreTimeout: 300 * time.Millisecond})
 			if test.fault != nil {
-				s.db.Inject(*test.fault)
+				s.DB.Inject(*test.fault)
 			}
 			_, err := idempotent.Do(t.Context(), g, "k", func(ctx context.Context) (string, error) { return "", test.enlist(ctx) })
 			if failed, ok := errors.AsType[*idempotent.StoreError](err); ok && failed.Executed {
 				t.Errorf("nothing was written, and the error says executed: %v", err)
 			}
-			s.db.ClearFaults()
+			s.DB.ClearFaults()
 			if _, err := idempotent.Do(t.Context(), g, "k", func(context.Context) (string, error) { return "again", nil }); err != nil {
 				t.Errorf("the next arrival: %v", err)
 			}
@@ -57,46 +58,46 @@ func TestALoserOfTheShortFormGetsTheWinnersResultOnly(t *testing.T) {
 		Loser  string         `json:"loser,omitempty"`
 		Lines  map[string]int `json:"lines"`
 	}
-	s := newShop(t, 10)
-	g := newKeylessGuard(t, s.store, idempotent.Config{OnlyEnlists: true})
-	other := newKeylessGuard(t, newStoreOn(t, s.db), idempotent.Config{OnlyEnlists: true})
+	s := lab.NewShop(t, 10)
+	g := lab.NewKeylessGuard(t, s.Store, idempotent.Config{OnlyEnlists: true})
+	other := lab.NewKeylessGuard(t, lab.NewStoreOn(t, s.DB), idempotent.Config{OnlyEnlists: true})
 	got, err := idempotent.Do(t.Context(), g, "k", func(ctx context.Context) (result, error) {
 		_, err := idempotent.Do(t.Context(), other, "k", func(ctx context.Context) (result, error) {
-			return result{Winner: "w", Lines: map[string]int{"w": 1}}, take(ctx, 1, errOutOfStock)
+			return result{Winner: "w", Lines: map[string]int{"w": 1}}, lab.Take(ctx, 1, lab.ErrOutOfStock)
 		})
 		if err != nil {
 			t.Fatal(err)
 		}
-		return result{Loser: "l", Lines: map[string]int{"l": 1}}, take(ctx, 1, errOutOfStock)
+		return result{Loser: "l", Lines: map[string]int{"l": 1}}, lab.Take(ctx, 1, lab.ErrOutOfStock)
 	})
-	if err != nil || got.Loser != "" || len(got.Lines) != 1 || s.left() != 9 {
-		t.Errorf("got %+v, %v, %d left", got, err, s.left())
+	if err != nil || got.Loser != "" || len(got.Lines) != 1 || s.Left() != 9 {
+		t.Errorf("got %+v, %v, %d left", got, err, s.Left())
 	}
 }
 
 // A zombie of the short form, frozen until the record of the run that replaced it has
 // expired, writes a second time. One of the long form does not.
 func TestAZombieOfTheShortFormCommitsNothing(t *testing.T) {
-	for name, short := range modes {
+	for name, short := range lab.Modes {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				s := newShop(t, 10)
+				s := lab.NewShop(t, 10)
 				config := idempotent.Config{OnlyEnlists: short, TTL: time.Hour, LeaseWholeRuns: true, Lease: time.Minute}
-				g := newKeylessGuard(t, s.store, config)
-				other := newKeylessGuard(t, newStoreOn(t, s.db), config)
+				g := lab.NewKeylessGuard(t, s.Store, config)
+				other := lab.NewKeylessGuard(t, lab.NewStoreOn(t, s.DB), config)
 				_, err := idempotent.Do(t.Context(), g, "k", func(ctx context.Context) (string, error) {
-					if err := take(ctx, 1, errOutOfStock); err != nil {
+					if err := lab.Take(ctx, 1, lab.ErrOutOfStock); err != nil {
 						return "", err
 					}
 					time.Sleep(2 * time.Minute)
-					if _, err := idempotent.Do(context.Background(), other, "k", func(ctx context.Context) (string, error) { return "", take(ctx, 1, errOutOfStock) }); err != nil {
+					if _, err := idempotent.Do(context.Background(), other, "k", func(ctx context.Context) (string, error) { return "", lab.Take(ctx, 1, lab.ErrOutOfStock) }); err != nil {
 						t.Fatal(err)
 					}
 					time.Sleep(2 * time.Hour)
 					return "", nil
 				})
-				if s.left() != 9 {
-					t.Errorf("%d left: %v", s.left(), err)
+				if s.Left() != 9 {
+					t.Errorf("%d left: %v", s.Left(), err)
 				}
 			})
 		})
@@ -106,39 +107,42 @@ func TestAZombieOfTheShortFormCommitsNothing(t *testing.T) {
 // The transaction of a step was applied and its replies are lost; the function then
 // fails for good. The record has the step as finished and compensable.
 func TestAStepWhoseTransactionsReplyIsLostIsUndone(t *testing.T) {
-	s := newShop(t, 10)
+	s := lab.NewShop(t, 10)
 	undone := 0
 	takeStep := saga.NewStep(saga.Spec[string]{Name: "take", Compensate: func(ctx context.Context, _ saga.Call, _ string) error {
 		undone++
-		return take(ctx, -1, errOutOfStock)
+		return lab.Take(ctx, -1, lab.ErrOutOfStock)
 	}})
-	g := newKeylessGuard(t, s.store, idempotent.Config{Steps: saga.Steps(takeStep), StoreTimeout: 300 * time.Millisecond})
+	g := lab.NewKeylessGuard(t, s.Store, idempotent.Config{Steps: saga.Steps(takeStep), StoreTimeout: 300 * time.Millisecond})
 	_, err := idempotent.Do(t.Context(), g, "k", func(ctx context.Context) (string, error) {
-		s.db.Inject(dynamotest.Fault{Operation: "TransactWriteItems", Times: dynamotest.Always, Do: dynamotest.LoseReply()})
-		_, err := takeStep.Run(ctx, func(ctx context.Context, _ saga.Call) (string, error) { return "", take(ctx, 1, errOutOfStock) })
-		s.db.ClearFaults()
+		s.DB.Inject(dynamotest.Fault{Operation: "TransactWriteItems", Times: dynamotest.Always, Do: dynamotest.LoseReply()})
+		_, err := takeStep.Run(ctx, func(ctx context.Context, _ saga.Call) (string, error) { return "", lab.Take(ctx, 1, lab.ErrOutOfStock) })
+		s.DB.ClearFaults()
 		return "", idempotent.Permanent(err)
 	})
-	if !errors.Is(err, saga.ErrCompensation) && s.left() != 10 {
-		t.Errorf("failed for good (%.60v…), undone %d times, %d of 10 left", err, undone, s.left())
+	if !errors.Is(err, saga.ErrCompensation) && s.Left() != 10 {
+		t.Errorf("failed for good (%.60v…), undone %d times, %d of 10 left", err, undone, s.Left())
 	}
 }
 
 // The step was applied, and its replies are lost. That another try of it is refused as a
 // whole says nothing of the first.
 func TestARefusalOfALaterTryDoesNotMakeAStepUnhappened(t *testing.T) {
-	s := newShop(t, 10)
+	s := lab.NewShop(t, 10)
 	runs := 0
 	taking := saga.NewStep(saga.Spec[string]{
 		Name:       "take",
-		Compensate: func(ctx context.Context, _ saga.Call, _ string) error { return take(ctx, -1, errOutOfStock) },
+		Compensate: func(ctx context.Context, _ saga.Call, _ string) error { return lab.Take(ctx, -1, lab.ErrOutOfStock) },
 	})
-	g := newKeylessGuard(t, s.store, idempotent.Config{Steps: saga.Steps(taking), StoreTimeout: 300 * time.Millisecond})
+	g := lab.NewKeylessGuard(t, s.Store, idempotent.Config{Steps: saga.Steps(taking), StoreTimeout: 300 * time.Millisecond})
 	_, err := idempotent.Do(t.Context(), g, "k", func(ctx context.Context) (string, error) {
 		step := func(effect dynamotest.Effect) error {
-			s.db.Inject(dynamotest.Fault{Operation: "TransactWriteItems", Times: dynamotest.Always, Do: effect})
-			defer s.db.ClearFaults()
-			_, err := taking.Run(ctx, func(ctx context.Context, _ saga.Call) (string, error) { runs++; return "", take(ctx, 1, errOutOfStock) })
+			s.DB.Inject(dynamotest.Fault{Operation: "TransactWriteItems", Times: dynamotest.Always, Do: effect})
+			defer s.DB.ClearFaults()
+			_, err := taking.Run(ctx, func(ctx context.Context, _ saga.Call) (string, error) {
+				runs++
+				return "", lab.Take(ctx, 1, lab.ErrOutOfStock)
+			})
 			return err
 		}
 		first := step(dynamotest.LoseReply())
@@ -148,7 +152,7 @@ func TestARefusalOfALaterTryDoesNotMakeAStepUnhappened(t *testing.T) {
 		}
 		return "", idempotent.Permanent(second)
 	})
-	if errors.Is(err, saga.ErrCompensation) || s.left() != 10 || runs != 1 {
-		t.Errorf("failed for good (%v) after %d runs, %d of 10 left", err, runs, s.left())
+	if errors.Is(err, saga.ErrCompensation) || s.Left() != 10 || runs != 1 {
+		t.Errorf("failed for good (%v) after %d runs, %d of 10 left", err, runs, s.Left())
 	}
 }

@@ -15,6 +15,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
 	"github.com/ikkai-go/idempotency/idempotent"
+	"github.com/ikkai-go/idempotency/idempotent/internal/lab"
 	"github.com/ikkai-go/idempotency/idempotent/saga"
 	"github.com/ikkai-go/idempotency/persistence"
 	"github.com/ikkai-go/idempotency/persistence/cached"
@@ -22,16 +23,16 @@ import (
 )
 
 func TestEnlistedWritesCommitWithTheResult(t *testing.T) {
-	for name, short := range modes {
+	for name, short := range lab.Modes {
 		t.Run(name, func(t *testing.T) {
-			s := newShop(t, 10)
-			guard := newKeylessGuard(t, s.store, idempotent.Config{OnlyEnlists: short})
+			s := lab.NewShop(t, 10)
+			guard := lab.NewKeylessGuard(t, s.Store, idempotent.Config{OnlyEnlists: short})
 			for round := range 3 { // in the short form the function runs for duplicates too
 				out, err := idempotent.Do(t.Context(), guard, "k", func(ctx context.Context) (string, error) {
-					if err := take(ctx, 3, errOutOfStock); err != nil {
+					if err := lab.Take(ctx, 3, lab.ErrOutOfStock); err != nil {
 						return "", err
 					}
-					if round == 0 && s.left() != 10 {
+					if round == 0 && s.Left() != 10 {
 						t.Error("it is taken before the call is completed")
 					}
 					return "taken", nil
@@ -39,7 +40,7 @@ func TestEnlistedWritesCommitWithTheResult(t *testing.T) {
 				if err != nil || out != "taken" {
 					t.Fatalf("got %q, %v", out, err)
 				}
-				if left := s.left(); left != 7 {
+				if left := s.Left(); left != 7 {
 					t.Errorf("%d left", left)
 				}
 			}
@@ -48,16 +49,16 @@ func TestEnlistedWritesCommitWithTheResult(t *testing.T) {
 }
 
 func TestNothingIsWrittenForAFunctionThatFails(t *testing.T) {
-	for name, short := range modes {
+	for name, short := range lab.Modes {
 		for _, failure := range []error{errBroken, idempotent.Permanent(errBroken)} {
 			t.Run(fmt.Sprintf("%s, %T", name, failure), func(t *testing.T) {
-				s := newShop(t, 10)
-				guard := newKeylessGuard(t, s.store, idempotent.Config{OnlyEnlists: short})
+				s := lab.NewShop(t, 10)
+				guard := lab.NewKeylessGuard(t, s.Store, idempotent.Config{OnlyEnlists: short})
 				_, err := idempotent.Do(t.Context(), guard, "k", func(ctx context.Context) (string, error) {
-					return "", errors.Join(take(ctx, 3, errOutOfStock), failure)
+					return "", errors.Join(lab.Take(ctx, 3, lab.ErrOutOfStock), failure)
 				})
-				if !errors.Is(err, errBroken) || s.left() != 10 {
-					t.Errorf("%d left, %v", s.left(), err)
+				if !errors.Is(err, errBroken) || s.Left() != 10 {
+					t.Errorf("%d left, %v", s.Left(), err)
 				}
 			})
 		}
@@ -67,37 +68,37 @@ func TestNothingIsWrittenForAFunctionThatFails(t *testing.T) {
 // A write that is refused means that the function has had no effect: it has failed
 // with the write's own error.
 func TestARefusedWriteFailsTheFunction(t *testing.T) {
-	for name, short := range modes {
+	for name, short := range lab.Modes {
 		t.Run(name, func(t *testing.T) {
-			s := newShop(t, 2)
-			events := new(eventLog)
-			guard := newKeylessGuard(t, s.store, idempotent.Config{OnlyEnlists: short, Observe: events.observe})
-			refusal := errOutOfStock
+			s := lab.NewShop(t, 2)
+			events := new(lab.EventLog)
+			guard := lab.NewKeylessGuard(t, s.Store, idempotent.Config{OnlyEnlists: short, Observe: events.Observe})
+			refusal := lab.ErrOutOfStock
 			call := func() error {
 				out, err := idempotent.Do(t.Context(), guard, "k", func(ctx context.Context) (string, error) {
-					return "taken", take(ctx, 3, refusal)
+					return "taken", lab.Take(ctx, 3, refusal)
 				})
 				if out != "" {
 					t.Errorf("got %q with %v", out, err)
 				}
 				return err
 			}
-			if err := call(); err != errOutOfStock { //nolint:errorlint // unchanged
+			if err := call(); err != lab.ErrOutOfStock { //nolint:errorlint // unchanged
 				t.Fatal(err)
 			}
 			wantKinds(t, events, idempotent.EventReleased)
-			refusal = idempotent.Permanent(errOutOfStock)
+			refusal = idempotent.Permanent(lab.ErrOutOfStock)
 			if err := call(); err != refusal { //nolint:errorlint // unchanged
 				t.Fatal(err)
 			}
 			wantKinds(t, events, idempotent.EventExecuted)
-			s.stock(10)
+			s.Stock(10)
 			if err := call(); !errors.Is(err, idempotent.ErrPermanent) || err.Error() != "out of stock" {
 				t.Fatal(err)
 			}
 			wantKinds(t, events, idempotent.EventReplayed)
-			if s.left() != 10 {
-				t.Errorf("%d left", s.left())
+			if s.Left() != 10 {
+				t.Errorf("%d left", s.Left())
 			}
 		})
 	}
@@ -106,14 +107,14 @@ func TestARefusedWriteFailsTheFunction(t *testing.T) {
 // The process is frozen after it has enlisted and before it commits; meanwhile
 // somebody else has taken over and completed.
 func TestAZombieCommitsNothing(t *testing.T) {
-	s := newShop(t, 10)
-	guard := newKeylessGuard(t, s.store, idempotent.Config{})
+	s := lab.NewShop(t, 10)
+	guard := lab.NewKeylessGuard(t, s.Store, idempotent.Config{})
 	_, err := idempotent.Do(t.Context(), guard, "k", func(ctx context.Context) (string, error) {
-		if err := take(ctx, 3, errOutOfStock); err != nil {
+		if err := lab.Take(ctx, 3, lab.ErrOutOfStock); err != nil {
 			return "", err
 		}
 		call, _ := idempotent.CallFrom(ctx)
-		if _, err := s.db.Client().UpdateItem(ctx, &dynamodb.UpdateItemInput{
+		if _, err := s.DB.Client().UpdateItem(ctx, &dynamodb.UpdateItemInput{
 			TableName: aws.String(table), Key: map[string]types.AttributeValue{"idempotency_key": &types.AttributeValueMemberS{Value: call.Key}},
 			UpdateExpression:          aws.String("SET #o = :o"),
 			ExpressionAttributeNames:  map[string]string{"#o": "owner"},
@@ -123,23 +124,23 @@ func TestAZombieCommitsNothing(t *testing.T) {
 		}
 		return "taken", nil
 	})
-	if !errors.Is(err, idempotent.ErrLeaseLost) || s.left() != 10 {
-		t.Errorf("%d left, %v", s.left(), err)
+	if !errors.Is(err, idempotent.ErrLeaseLost) || s.Left() != 10 {
+		t.Errorf("%d left, %v", s.Left(), err)
 	}
 }
 
 func TestOfManyCallersInTheShortFormOneCommits(t *testing.T) {
-	s := newShop(t, 100)
+	s := lab.NewShop(t, 100)
 	const callers = 50
 	var runs diary
 	results := make([]string, callers)
 	var group sync.WaitGroup
 	for i := range callers {
-		guard := newKeylessGuard(t, newStoreOn(t, s.db), idempotent.Config{OnlyEnlists: true})
+		guard := lab.NewKeylessGuard(t, lab.NewStoreOn(t, s.DB), idempotent.Config{OnlyEnlists: true})
 		group.Go(func() {
 			out, err := idempotent.Do(t.Context(), guard, "k", func(ctx context.Context) (string, error) {
 				runs.note("")
-				return fmt.Sprint("caller ", i), take(ctx, 3, errOutOfStock)
+				return fmt.Sprint("caller ", i), lab.Take(ctx, 3, lab.ErrOutOfStock)
 			})
 			if err != nil {
 				t.Error(err)
@@ -148,8 +149,8 @@ func TestOfManyCallersInTheShortFormOneCommits(t *testing.T) {
 		})
 	}
 	group.Wait()
-	if all := slices.Compact(results); len(all) != 1 || s.left() != 97 {
-		t.Errorf("%d left, results %q of %d runs", s.left(), all, len(runs.entries))
+	if all := slices.Compact(results); len(all) != 1 || s.Left() != 97 {
+		t.Errorf("%d left, results %q of %d runs", s.Left(), all, len(runs.entries))
 	}
 }
 
@@ -158,16 +159,16 @@ func TestOfManyCallersInTheShortFormOneCommits(t *testing.T) {
 // the same, also where its process remembers an outcome that has expired.
 func TestInTheShortFormADuplicateIsAnsweredAlsoWhereItsOwnRunFails(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := newShop(t, 3)
+		s := lab.NewShop(t, 3)
 		config := idempotent.Config{OnlyEnlists: true, TTL: 10 * time.Second}
-		remembers := newKeylessGuard(t, cached.New(s.store, cached.Limits{}), config)
-		another := newKeylessGuard(t, newStoreOn(t, s.db), config)
+		remembers := lab.NewKeylessGuard(t, cached.New(s.Store, cached.Limits{}), config)
+		another := lab.NewKeylessGuard(t, lab.NewStoreOn(t, s.DB), config)
 		buy := func(g *idempotent.Guard, name string) (string, error) {
 			return idempotent.Do(t.Context(), g, "k", func(ctx context.Context) (string, error) {
-				if s.left() < 3 {
-					return "", errOutOfStock
+				if s.Left() < 3 {
+					return "", lab.ErrOutOfStock
 				}
-				return name, take(ctx, 3, errOutOfStock)
+				return name, lab.Take(ctx, 3, lab.ErrOutOfStock)
 			})
 		}
 		mustGet := func(g *idempotent.Guard, name, want string) {
@@ -180,10 +181,10 @@ func TestInTheShortFormADuplicateIsAnsweredAlsoWhereItsOwnRunFails(t *testing.T)
 		mustGet(another, "duplicate", "first")
 
 		time.Sleep(12 * time.Second)
-		if _, err := buy(another, "without stock"); !errors.Is(err, errOutOfStock) {
+		if _, err := buy(another, "without stock"); !errors.Is(err, lab.ErrOutOfStock) {
 			t.Errorf("after the expiry: %v", err)
 		}
-		s.stock(3)
+		s.Stock(3)
 		mustGet(another, "second", "second")
 		mustGet(remembers, "duplicate", "second")
 	})
@@ -192,9 +193,9 @@ func TestInTheShortFormADuplicateIsAnsweredAlsoWhereItsOwnRunFails(t *testing.T)
 // The environment is frozen while the short form looks for a record first.
 func TestTheShortFormDoesNotStartTooLate(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := newShop(t, 3)
-		s.db.Inject(dynamotest.Fault{Operation: "GetItem", Do: dynamotest.After(func(dynamotest.Request) { time.Sleep(time.Hour) })})
-		guard := newKeylessGuard(t, s.store, idempotent.Config{OnlyEnlists: true, ReadFirst: true, Lease: time.Minute})
+		s := lab.NewShop(t, 3)
+		s.DB.Inject(dynamotest.Fault{Operation: "GetItem", Do: dynamotest.After(func(dynamotest.Request) { time.Sleep(time.Hour) })})
+		guard := lab.NewKeylessGuard(t, s.Store, idempotent.Config{OnlyEnlists: true, ReadFirst: true, Lease: time.Minute})
 		_, err := idempotent.Do(context.Background(), guard, "k", func(context.Context) (string, error) {
 			t.Error("ran")
 			return "", nil
@@ -206,11 +207,11 @@ func TestTheShortFormDoesNotStartTooLate(t *testing.T) {
 }
 
 func TestTheShortFormLeavesUnfinishedRecordsToTheLongOne(t *testing.T) {
-	s := newShop(t, 10)
-	short := newKeylessGuard(t, s.store, idempotent.Config{OnlyEnlists: true})
-	long := newKeylessGuard(t, newStoreOn(t, s.db), idempotent.Config{})
+	s := lab.NewShop(t, 10)
+	short := lab.NewKeylessGuard(t, s.Store, idempotent.Config{OnlyEnlists: true})
+	long := lab.NewKeylessGuard(t, lab.NewStoreOn(t, s.DB), idempotent.Config{})
 	_, err := idempotent.Do(t.Context(), long, "k", func(ctx context.Context) (string, error) {
-		_, err := idempotent.Do(ctx, short, "k", func(ctx context.Context) (string, error) { return "short", take(ctx, 1, nil) })
+		_, err := idempotent.Do(ctx, short, "k", func(ctx context.Context) (string, error) { return "short", lab.Take(ctx, 1, nil) })
 		if !errors.Is(err, idempotent.ErrInProgress) {
 			t.Errorf("beside the other form: %v", err)
 		}
@@ -219,24 +220,24 @@ func TestTheShortFormLeavesUnfinishedRecordsToTheLongOne(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	out, err := idempotent.Do(t.Context(), short, "k", func(ctx context.Context) (string, error) { return "short", take(ctx, 1, nil) })
-	if err != nil || out != "long" || s.left() != 10 {
-		t.Errorf("got %q, %v, %d left", out, err, s.left())
+	out, err := idempotent.Do(t.Context(), short, "k", func(ctx context.Context) (string, error) { return "short", lab.Take(ctx, 1, nil) })
+	if err != nil || out != "long" || s.Left() != 10 {
+		t.Errorf("got %q, %v, %d left", out, err, s.Left())
 	}
 }
 
 func TestTheShortFormComparesFingerprints(t *testing.T) {
-	s := newShop(t, 10)
-	guard := newKeylessGuard(t, s.store, idempotent.Config{OnlyEnlists: true})
+	s := lab.NewShop(t, 10)
+	guard := lab.NewKeylessGuard(t, s.Store, idempotent.Config{OnlyEnlists: true})
 	for _, round := range []struct {
 		fingerprint string
 		want        error
 	}{{"a", nil}, {"b", idempotent.ErrMismatch}, {"a", nil}} {
 		_, err := idempotent.DoAs(t.Context(), guard, guard.Identity("k", round.fingerprint), func(ctx context.Context) (string, error) {
-			return "", take(ctx, 1, nil)
+			return "", lab.Take(ctx, 1, nil)
 		})
-		if !errors.Is(err, round.want) || s.left() != 9 {
-			t.Errorf("%s: %d left, %v", round.fingerprint, s.left(), err)
+		if !errors.Is(err, round.want) || s.Left() != 9 {
+			t.Errorf("%s: %d left, %v", round.fingerprint, s.Left(), err)
 		}
 	}
 }
@@ -244,13 +245,13 @@ func TestTheShortFormComparesFingerprints(t *testing.T) {
 // What a step enlists commits with its checkpoint, what its compensation enlists with
 // the mark that it is undone.
 func TestEnlistedWritesOfStepsCommitWithTheSteps(t *testing.T) {
-	s := newShop(t, 10)
+	s := lab.NewShop(t, 10)
 	down := true
 	var chargeFails error
 	reserveStep := saga.NewStep(saga.Spec[int]{
 		Name: "reserve",
 		Compensate: func(ctx context.Context, _ saga.Call, boxes int) error {
-			if err := take(ctx, -boxes, nil); err != nil {
+			if err := lab.Take(ctx, -boxes, nil); err != nil {
 				return err
 			}
 			if down {
@@ -259,10 +260,10 @@ func TestEnlistedWritesOfStepsCommitWithTheSteps(t *testing.T) {
 			return nil
 		},
 	})
-	guard := newKeylessGuard(t, s.store, idempotent.Config{Steps: saga.Steps(reserveStep, named[string]("charge"))})
+	guard := lab.NewKeylessGuard(t, s.Store, idempotent.Config{Steps: saga.Steps(reserveStep, lab.Named[string]("charge"))})
 	call := func() error {
 		_, err := idempotent.Do(t.Context(), guard, "k", func(ctx context.Context) (string, error) {
-			_, err := reserveStep.Run(ctx, func(ctx context.Context, _ saga.Call) (int, error) { return 3, take(ctx, 3, errOutOfStock) })
+			_, err := reserveStep.Run(ctx, func(ctx context.Context, _ saga.Call) (int, error) { return 3, lab.Take(ctx, 3, lab.ErrOutOfStock) })
 			if err != nil {
 				return "", err
 			}
@@ -282,39 +283,39 @@ func TestEnlistedWritesOfStepsCommitWithTheSteps(t *testing.T) {
 		{nil, false, idempotent.ErrPermanent, 10},
 	} {
 		chargeFails, down = round.fails, round.down
-		if err := call(); !errors.Is(err, round.want) || s.left() != round.left {
-			t.Fatalf("%+v: %v, %d left", round, err, s.left())
+		if err := call(); !errors.Is(err, round.want) || s.Left() != round.left {
+			t.Fatalf("%+v: %v, %d left", round, err, s.Left())
 		}
 	}
 }
 
 func TestARefusedWriteOfAStepIsItsError(t *testing.T) {
-	s := newShop(t, 2)
-	guard := newKeylessGuard(t, s.store, idempotent.Config{Steps: saga.Steps(named[string]("reserve"))})
+	s := lab.NewShop(t, 2)
+	guard := lab.NewKeylessGuard(t, s.Store, idempotent.Config{Steps: saga.Steps(lab.Named[string]("reserve"))})
 	tries := 0
 	_, err := idempotent.Do(t.Context(), guard, "k", func(ctx context.Context) (string, error) {
 		for {
-			_, err := named[string]("reserve").Run(ctx, func(ctx context.Context, _ saga.Call) (string, error) { return "", take(ctx, 3, errOutOfStock) })
-			if err != errOutOfStock { //nolint:errorlint // unchanged
+			_, err := lab.Named[string]("reserve").Run(ctx, func(ctx context.Context, _ saga.Call) (string, error) { return "", lab.Take(ctx, 3, lab.ErrOutOfStock) })
+			if err != lab.ErrOutOfStock { //nolint:errorlint // unchanged
 				return "", err
 			}
 			tries++
-			s.stock(10) // and the step may be tried again
+			s.Stock(10) // and the step may be tried again
 		}
 	})
-	if err != nil || tries != 1 || s.left() != 7 {
-		t.Errorf("%v after %d tries, %d left", err, tries, s.left())
+	if err != nil || tries != 1 || s.Left() != 7 {
+		t.Errorf("%v after %d tries, %d left", err, tries, s.Left())
 	}
 }
 
 func TestWhatIsEnlistedWithNobodyIsRefused(t *testing.T) {
-	s := newShop(t, 10)
-	guard := newKeylessGuard(t, s.store, idempotent.Config{})
-	memory := newKeylessGuard(t, persistence.NewMemory(), idempotent.Config{})
+	s := lab.NewShop(t, 10)
+	guard := lab.NewKeylessGuard(t, s.Store, idempotent.Config{})
+	memory := lab.NewKeylessGuard(t, persistence.NewMemory(), idempotent.Config{})
 	var late context.Context
 	_, err := idempotent.Do(t.Context(), guard, "k", func(ctx context.Context) (string, error) {
 		late = ctx //nolint:fatcontext // that is the point
-		_, err := idempotent.Do(ctx, memory, "k", func(ctx context.Context) (string, error) { return "", take(ctx, 1, nil) })
+		_, err := idempotent.Do(ctx, memory, "k", func(ctx context.Context) (string, error) { return "", lab.Take(ctx, 1, nil) })
 		if !errors.Is(err, persistence.ErrNotEnlisted) {
 			t.Errorf("in a call whose store has no transactions: %v", err)
 		}
@@ -324,40 +325,42 @@ func TestWhatIsEnlistedWithNobodyIsRefused(t *testing.T) {
 		t.Fatal(err)
 	}
 	for name, ctx := range map[string]context.Context{"outside": t.Context(), "after the call": late} {
-		if err := take(ctx, 1, nil); !errors.Is(err, persistence.ErrNotEnlisted) {
+		if err := lab.Take(ctx, 1, nil); !errors.Is(err, persistence.ErrNotEnlisted) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
-	if s.left() != 10 {
-		t.Errorf("%d left", s.left())
+	if s.Left() != 10 {
+		t.Errorf("%d left", s.Left())
 	}
 }
 
 func TestUnprotectedWritesCommit(t *testing.T) {
 	t.Setenv("IDEMPOTENCY_DISABLED", "1")
-	s := newShop(t, 10)
+	s := lab.NewShop(t, 10)
 	for name, config := range map[string]idempotent.Config{
 		"long":  {},
 		"short": {OnlyEnlists: true},
-		"step":  {Steps: saga.Steps(named[string]("take"))},
+		"step":  {Steps: saga.Steps(lab.Named[string]("take"))},
 	} {
-		before := s.left()
+		before := s.Left()
 		config.Operation = name
-		guard := newKeylessGuard(t, s.store, config)
+		guard := lab.NewKeylessGuard(t, s.Store, config)
 		call := func(boxes int) error {
 			_, err := idempotent.Do(t.Context(), guard, "k", func(ctx context.Context) (string, error) {
 				if config.Steps == nil {
-					return "", take(ctx, boxes, errOutOfStock)
+					return "", lab.Take(ctx, boxes, lab.ErrOutOfStock)
 				}
-				return named[string]("take").Run(ctx, func(ctx context.Context, _ saga.Call) (string, error) { return "", take(ctx, boxes, errOutOfStock) })
+				return lab.Named[string]("take").Run(ctx, func(ctx context.Context, _ saga.Call) (string, error) {
+					return "", lab.Take(ctx, boxes, lab.ErrOutOfStock)
+				})
 			})
 			return err
 		}
-		if err := call(1); err != nil || s.left() != before-1 {
-			t.Errorf("%s: %v, %d left", name, err, s.left())
+		if err := call(1); err != nil || s.Left() != before-1 {
+			t.Errorf("%s: %v, %d left", name, err, s.Left())
 		}
-		if err := call(100); !errors.Is(err, errOutOfStock) || s.left() != before-1 {
-			t.Errorf("%s, refused: %v, %d left", name, err, s.left())
+		if err := call(100); !errors.Is(err, lab.ErrOutOfStock) || s.Left() != before-1 {
+			t.Errorf("%s, refused: %v, %d left", name, err, s.Left())
 		}
 	}
 }
@@ -365,25 +368,25 @@ func TestUnprotectedWritesCommit(t *testing.T) {
 // A reply that is lost, once or for good: the writes are applied once, and whoever is
 // told of success is told the truth.
 func TestALostReplyDoesNotRepeatEnlistedWrites(t *testing.T) {
-	for name, short := range modes {
+	for name, short := range lab.Modes {
 		for _, lost := range []int{1, 2, 100} {
-			t.Run(fmt.Sprintf("%s, %d lost", name, lost), bubbled(func(t *testing.T) {
-				s := newShop(t, 10)
-				guard := newKeylessGuard(t, s.store, idempotent.Config{OnlyEnlists: short})
+			t.Run(fmt.Sprintf("%s, %d lost", name, lost), lab.Bubbled(func(t *testing.T) {
+				s := lab.NewShop(t, 10)
+				guard := lab.NewKeylessGuard(t, s.Store, idempotent.Config{OnlyEnlists: short})
 				call := func() (string, error) {
 					return idempotent.Do(t.Context(), guard, "k", func(ctx context.Context) (string, error) {
-						return "taken", take(ctx, 3, errOutOfStock)
+						return "taken", lab.Take(ctx, 3, lab.ErrOutOfStock)
 					})
 				}
-				s.db.Inject(dynamotest.Fault{Operation: "TransactWriteItems", Times: lost, Do: dynamotest.LoseReply()})
+				s.DB.Inject(dynamotest.Fault{Operation: "TransactWriteItems", Times: lost, Do: dynamotest.LoseReply()})
 				_, err := call()
 				if failed := err != nil; failed != (lost == 100) || failed && !errors.Is(err, idempotent.ErrStore) {
 					t.Fatal(err)
 				}
-				s.db.ClearFaults()
+				s.DB.ClearFaults()
 				out, err := call()
-				if err != nil || out != "taken" || s.left() != 7 {
-					t.Errorf("got %q, %v, %d left", out, err, s.left())
+				if err != nil || out != "taken" || s.Left() != 7 {
+					t.Errorf("got %q, %v, %d left", out, err, s.Left())
 				}
 			}))
 		}
@@ -400,17 +403,17 @@ func TestWhatIsSaidOfATransactionWithoutAnAnswer(t *testing.T) {
 		"no step was run":    {false, idempotent.DoneMaybe},
 		"a step is finished": {true, idempotent.DoneSomething},
 	} {
-		t.Run(name, bubbled(func(t *testing.T) {
-			shop := newShop(t, 5)
-			guard := newKeylessGuard(t, shop.store, idempotent.Config{Steps: saga.Steps(named[int]("reserve"))})
+		t.Run(name, lab.Bubbled(func(t *testing.T) {
+			shop := lab.NewShop(t, 5)
+			guard := lab.NewKeylessGuard(t, shop.Store, idempotent.Config{Steps: saga.Steps(lab.Named[int]("reserve"))})
 			_, err := idempotent.Do(within(t, 10*time.Second), guard, "k", func(ctx context.Context) (string, error) {
 				if test.steps {
-					if _, err := named[int]("reserve").Run(ctx, func(context.Context, saga.Call) (int, error) { return 1, nil }); err != nil {
+					if _, err := lab.Named[int]("reserve").Run(ctx, func(context.Context, saga.Call) (int, error) { return 1, nil }); err != nil {
 						return "", err
 					}
 				}
-				shop.db.Inject(dynamotest.Fault{Operation: "TransactWriteItems", Times: dynamotest.Always, Do: dynamotest.LoseRequest()})
-				return "taken", take(ctx, 1, errOutOfStock)
+				shop.DB.Inject(dynamotest.Fault{Operation: "TransactWriteItems", Times: dynamotest.Always, Do: dynamotest.LoseRequest()})
+				return "taken", lab.Take(ctx, 1, lab.ErrOutOfStock)
 			})
 			if v := idempotent.VerdictOf(err); v.Done != test.want || !v.Retry || v.Code != idempotent.CodeNotStored {
 				t.Errorf("%v is judged as %+v, want %v, to be repeated", err, v, test.want)

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/ikkai-go/idempotency/idempotent"
+	"github.com/ikkai-go/idempotency/idempotent/internal/lab"
 	"github.com/ikkai-go/idempotency/persistence"
 )
 
@@ -45,8 +46,8 @@ func (p *pickyResult) UnmarshalJSON(text []byte) error {
 func TestAReplayGivesWhatTheFirstCallerGot(t *testing.T) {
 	check := func(name string, kept bool, twice func(*idempotent.Guard) (first, second any, err error)) {
 		t.Run(name, func(t *testing.T) {
-			var seen eventLog
-			guard := newKeylessGuard(t, persistence.NewMemory(), idempotent.Config{Observe: seen.observe})
+			var seen lab.EventLog
+			guard := lab.NewKeylessGuard(t, persistence.NewMemory(), idempotent.Config{Observe: seen.Observe})
 			first, second, err := twice(guard)
 			switch {
 			case kept && (err != nil || !reflect.DeepEqual(first, second)):
@@ -54,7 +55,7 @@ func TestAReplayGivesWhatTheFirstCallerGot(t *testing.T) {
 			case !kept && !errors.Is(err, idempotent.ErrResultNotStored):
 				t.Errorf("first %#v, then %#v, %v", first, second, err)
 			}
-			if kinds := seen.kinds(); (kinds[0] == idempotent.EventNotStored) == kept {
+			if kinds := seen.Kinds(); (kinds[0] == idempotent.EventNotStored) == kept {
 				t.Errorf("events %v", kinds)
 			}
 		})
@@ -138,7 +139,7 @@ func refuse[Out any](g *idempotent.Guard) {
 // A stored value that does not fit is not quoted, wherever the error is printed.
 func TestAStoredValueIsNotQuoted(t *testing.T) {
 	memory := persistence.NewMemory()
-	first := newKeylessGuard(t, memory, idempotent.Config{})
+	first := lab.NewKeylessGuard(t, memory, idempotent.Config{})
 	for _, secret := range []string{`"4111 1111 1111 1111"`, `4111111111111111.5`, `{"card":"4111"}`} {
 		key := secret
 		if _, err := idempotent.Do(t.Context(), first, key, func(context.Context) (json.RawMessage, error) { return json.RawMessage(secret), nil }); err != nil {

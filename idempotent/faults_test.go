@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/ikkai-go/idempotency/idempotent"
+	"github.com/ikkai-go/idempotency/idempotent/internal/lab"
 	"github.com/ikkai-go/idempotency/persistence"
 	"github.com/ikkai-go/idempotency/persistence/dynamostore/dynamotest"
 )
@@ -58,12 +59,12 @@ func TestAnyOneRequestMayGoWrong(t *testing.T) {
 			for index := 1; index <= 4; index++ {
 				t.Run(fmt.Sprintf("%s/itemless=%v/request %d", name, itemless, index), func(t *testing.T) {
 					synctest.Test(t, func(t *testing.T) {
-						db, store := newDynamo(t)
+						db, store := lab.NewDynamo(t)
 						if itemless {
 							omitItems(db)
 						}
 						db.Inject(dynamotest.Fault{Request: index, Do: effect()})
-						guard := newKeylessGuard(t, store, idempotent.Config{})
+						guard := lab.NewKeylessGuard(t, store, idempotent.Config{})
 						runs := 0
 						call := func() (string, error) {
 							return idempotent.Do(within(t, time.Minute), guard, "k", func(context.Context) (string, error) {
@@ -97,8 +98,8 @@ func TestAnyOneRequestOfATakeOverOrAReleaseMayGoWrong(t *testing.T) {
 		for index := 1; index <= 5; index++ {
 			t.Run(fmt.Sprintf("%s/request %d", name, index), func(t *testing.T) {
 				synctest.Test(t, func(t *testing.T) {
-					db, store := newDynamo(t)
-					guard := newKeylessGuard(t, store, idempotent.Config{})
+					db, store := lab.NewDynamo(t)
+					guard := lab.NewKeylessGuard(t, store, idempotent.Config{})
 					die(t, guard, "k", time.Second)
 					time.Sleep(3 * time.Second) // virtual: the lease is over
 					db.ResetLog()
@@ -132,9 +133,9 @@ var errTryAgain = errors.New("try again")
 // retry is not locked out by a write whose reply was lost.
 func TestALostAcquireIsGivenUp(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		db, store := newDynamo(t)
+		db, store := lab.NewDynamo(t)
 		db.Inject(dynamotest.Fault{Operation: "PutItem", Times: dynamotest.Always, Do: dynamotest.LoseReply()})
-		guard := newKeylessGuard(t, store, idempotent.Config{})
+		guard := lab.NewKeylessGuard(t, store, idempotent.Config{})
 		run := func(context.Context) (string, error) { return "ran", nil }
 		_, err := idempotent.Do(within(t, time.Minute), guard, "k", run)
 		var failed *idempotent.StoreError
@@ -151,9 +152,9 @@ func TestALostAcquireIsGivenUp(t *testing.T) {
 // The same where the reply is so late that the caller's own time is up.
 func TestAnAcquireThatOutlivesItsCallerIsGivenUp(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		db, store := newDynamo(t)
+		db, store := lab.NewDynamo(t)
 		db.Inject(dynamotest.Fault{Operation: "PutItem", Times: dynamotest.Always, Do: dynamotest.DelayAfter(time.Hour)})
-		guard := newKeylessGuard(t, store, idempotent.Config{Lease: time.Hour, MinLease: time.Hour})
+		guard := lab.NewKeylessGuard(t, store, idempotent.Config{Lease: time.Hour, MinLease: time.Hour})
 		run := func(context.Context) (string, error) { return "ran", nil }
 		if _, err := idempotent.Do(within(t, 3*time.Second), guard, "k", run); !errors.Is(err, idempotent.ErrStore) {
 			t.Fatalf("got %v, want ErrStore", err)
@@ -172,10 +173,10 @@ func TestAResultThatCannotBeRecordedReachesItsCaller(t *testing.T) {
 	for _, policy := range []bool{false, true} {
 		t.Run(fmt.Sprint(policy), func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				db, store := newDynamo(t)
+				db, store := lab.NewDynamo(t)
 				db.Inject(dynamotest.Fault{Operation: "UpdateItem", Times: dynamotest.Always, Do: dynamotest.LoseRequest()})
-				var seen eventLog
-				guard := newKeylessGuard(t, store, idempotent.Config{FailOpen: policy, Observe: seen.observe})
+				var seen lab.EventLog
+				guard := lab.NewKeylessGuard(t, store, idempotent.Config{FailOpen: policy, Observe: seen.Observe})
 				runs := 0
 				call := func() (string, error) {
 					return idempotent.Do(within(t, 10*time.Second), guard, "k", func(context.Context) (string, error) {
@@ -192,7 +193,7 @@ func TestAResultThatCannotBeRecordedReachesItsCaller(t *testing.T) {
 				if closed := !policy; executed != closed || !closed && err != nil {
 					t.Errorf("got %v", err)
 				}
-				if kinds := seen.kinds(); len(kinds) != 1 || kinds[0] != idempotent.EventNotStored {
+				if kinds := seen.Kinds(); len(kinds) != 1 || kinds[0] != idempotent.EventNotStored {
 					t.Errorf("events %v, want not stored", kinds)
 				}
 				db.ClearFaults()
@@ -211,15 +212,15 @@ func TestAResultThatCannotBeRecordedReachesItsCaller(t *testing.T) {
 // The handler's own error is what its caller gets, whatever becomes of the record.
 func TestAFailedReleaseNeverHidesTheFunctionsError(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		db, store := newDynamo(t)
+		db, store := lab.NewDynamo(t)
 		db.Inject(dynamotest.Fault{Operation: "DeleteItem", Times: dynamotest.Always, Do: dynamotest.FailBefore()})
-		var seen eventLog
-		guard := newKeylessGuard(t, store, idempotent.Config{Observe: seen.observe})
+		var seen lab.EventLog
+		guard := lab.NewKeylessGuard(t, store, idempotent.Config{Observe: seen.Observe})
 		_, err := idempotent.Do(within(t, time.Minute), guard, "k", func(context.Context) (string, error) { return "", errTryAgain })
 		if err != errTryAgain {
 			t.Errorf("got %v, want the function's own error", err)
 		}
-		if kinds := seen.kinds(); len(kinds) != 1 || kinds[0] != idempotent.EventStoreFailed {
+		if kinds := seen.Kinds(); len(kinds) != 1 || kinds[0] != idempotent.EventStoreFailed {
 			t.Errorf("events %v, want store failed", kinds)
 		}
 	})
@@ -229,10 +230,10 @@ func TestAFailedReleaseNeverHidesTheFunctionsError(t *testing.T) {
 // record that nobody owns. Its lease bounds it.
 func TestALateDuplicateOfAnAcquireIsBoundedByItsLease(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		db, store := newDynamo(t)
+		db, store := lab.NewDynamo(t)
 		var held dynamotest.Held
 		db.Inject(dynamotest.Fault{Operation: "PutItem", Do: dynamotest.ApplyLater(&held)})
-		guard := newKeylessGuard(t, store, idempotent.Config{})
+		guard := lab.NewKeylessGuard(t, store, idempotent.Config{})
 		runs := 0
 		call := func() error {
 			_, err := idempotent.Do(within(t, 10*time.Second), guard, "k", func(context.Context) (string, error) {
@@ -262,10 +263,10 @@ func TestLateDuplicatesOfLaterWritesChangeNothing(t *testing.T) {
 	for _, operation := range []string{"UpdateItem", "DeleteItem"} {
 		t.Run(operation, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				db, store := newDynamo(t)
+				db, store := lab.NewDynamo(t)
 				var held dynamotest.Held
 				db.Inject(dynamotest.Fault{Operation: operation, Do: dynamotest.ApplyLater(&held)})
-				guard := newKeylessGuard(t, store, idempotent.Config{})
+				guard := lab.NewKeylessGuard(t, store, idempotent.Config{})
 				runs := 0
 				call := func() (string, error) {
 					return idempotent.Do(within(t, 10*time.Second), guard, "k", func(context.Context) (string, error) {
@@ -296,8 +297,8 @@ func TestAFrozenEnvironmentDoesNotStartAfterItsLease(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				store := &freezing{Memory: persistence.NewMemory()}
-				var seen eventLog
-				guard := newKeylessGuard(t, store, idempotent.Config{Lease: time.Minute, Observe: seen.observe})
+				var seen lab.EventLog
+				guard := lab.NewKeylessGuard(t, store, idempotent.Config{Lease: time.Minute, Observe: seen.Observe})
 				ctx := context.Background()
 				if deadline {
 					ctx = within(t, time.Minute)
@@ -309,7 +310,7 @@ func TestAFrozenEnvironmentDoesNotStartAfterItsLease(t *testing.T) {
 				if !errors.Is(err, idempotent.ErrNotStarted) || !errors.Is(err, context.DeadlineExceeded) {
 					t.Errorf("got %v, want ErrNotStarted", err)
 				}
-				if kinds := seen.kinds(); len(kinds) != 1 || kinds[0] != idempotent.EventReleased {
+				if kinds := seen.Kinds(); len(kinds) != 1 || kinds[0] != idempotent.EventReleased {
 					t.Errorf("events %v, want released", kinds)
 				}
 				if records := store.Records(); len(records) > 0 {
@@ -334,7 +335,7 @@ func (f *freezing) Acquire(ctx context.Context, c persistence.Claim) (persistenc
 // configured to fail open: what it stands for is not known.
 func TestAnUnreadableRecordIsNeverRunOver(t *testing.T) {
 	store := &broken{persistence.NewMemory()}
-	guard := newKeylessGuard(t, store, idempotent.Config{FailOpen: true})
+	guard := lab.NewKeylessGuard(t, store, idempotent.Config{FailOpen: true})
 	_, err := idempotent.Do(t.Context(), guard, "k", func(context.Context) (string, error) {
 		t.Error("ran")
 		return "", nil

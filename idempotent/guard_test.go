@@ -12,6 +12,7 @@ import (
 
 	"github.com/ikkai-go/idempotency"
 	"github.com/ikkai-go/idempotency/idempotent"
+	"github.com/ikkai-go/idempotency/idempotent/internal/lab"
 	"github.com/ikkai-go/idempotency/idempotent/saga"
 	"github.com/ikkai-go/idempotency/persistence"
 	"github.com/ikkai-go/idempotency/persistence/dynamostore"
@@ -39,7 +40,7 @@ func TestNewRefusesEveryFaultAtOnce(t *testing.T) {
 		"two ways to recognise":     {idempotent.Config{Operation: "i", Dialect: foreign{}, Key: idempotency.WholePayload()}, []string{"Dialect"}},
 		"two ways to compare":       {idempotent.Config{Operation: "j", Dialect: foreign{}, Fingerprint: idempotency.WholePayload()}, []string{"Dialect"}},
 		"a dialect that is none":    {idempotent.Config{Operation: "k", Dialect: (*foreign)(nil)}, []string{"Dialect"}},
-		"steps without a record":    {idempotent.Config{Operation: "l", OnlyEnlists: true, Steps: saga.Steps(named[string]("a"))}, []string{"OnlyEnlists", "OnlyEnlists"}},
+		"steps without a record":    {idempotent.Config{Operation: "l", OnlyEnlists: true, Steps: saga.Steps(lab.Named[string]("a"))}, []string{"OnlyEnlists", "OnlyEnlists"}},
 		"an event without a record": {idempotent.Config{Operation: "m", OnlyEnlists: true, KeepEvent: true}, []string{"OnlyEnlists", "KeepEvent"}},
 	}
 	for name, test := range tests {
@@ -70,7 +71,7 @@ func faultyFields(err error) []string {
 }
 
 func TestNewRefusesReadFirstOnAStoreThatCannotRead(t *testing.T) {
-	store := &another{persistence.NewMemory()}
+	store := &lab.Another{Store: persistence.NewMemory()}
 	_, err := idempotent.New(store, idempotent.Config{Operation: "a", ReadFirst: true})
 	if got := faultyFields(err); !slices.Equal(got, []string{"ReadFirst"}) {
 		t.Errorf("faults in %v, want ReadFirst", got)
@@ -79,7 +80,7 @@ func TestNewRefusesReadFirstOnAStoreThatCannotRead(t *testing.T) {
 
 // A store that is nothing is a fault of the configuration, however it is nothing.
 func TestNewRefusesNoStore(t *testing.T) {
-	for _, store := range []persistence.Store{nil, (*persistence.Memory)(nil), (*dynamostore.Store)(nil), (*another)(nil), storeFunc(nil), storeMap(nil)} {
+	for _, store := range []persistence.Store{nil, (*persistence.Memory)(nil), (*dynamostore.Store)(nil), (*lab.Another)(nil), storeFunc(nil), storeMap(nil)} {
 		_, err := idempotent.New(store, idempotent.Config{Operation: "a"})
 		if fault, ok := errors.AsType[*idempotent.ConfigError](err); !ok || fault.Field != "New.store" || !errors.Is(err, idempotent.ErrConfig) {
 			t.Errorf("%T: %v", store, err)
@@ -133,8 +134,8 @@ func TestGuardsAreSwitchedOffByTheEnvironment(t *testing.T) {
 			t.Run(name+"="+value, func(t *testing.T) {
 				t.Setenv(name, value)
 				memory := persistence.NewMemory()
-				var seen eventLog
-				guard := newKeylessGuard(t, memory, idempotent.Config{Observe: seen.observe})
+				var seen lab.EventLog
+				guard := lab.NewKeylessGuard(t, memory, idempotent.Config{Observe: seen.Observe})
 				ran := 0
 				for range 2 {
 					_, err := idempotent.Do(t.Context(), guard, "k", func(context.Context) (int, error) {
@@ -148,7 +149,7 @@ func TestGuardsAreSwitchedOffByTheEnvironment(t *testing.T) {
 				if ran != runs {
 					t.Errorf("ran %d times, want %d", ran, runs)
 				}
-				if off := slices.Contains(seen.kinds(), idempotent.EventUnprotected); off != (runs == 2) || off != guard.Off() {
+				if off := slices.Contains(seen.Kinds(), idempotent.EventUnprotected); off != (runs == 2) || off != guard.Off() {
 					t.Errorf("reported as unprotected: %v, and as disabled: %v", off, guard.Off())
 				}
 				if records := len(memory.Records()); runs == 2 && records > 0 {

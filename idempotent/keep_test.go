@@ -12,6 +12,7 @@ import (
 
 	"github.com/ikkai-go/idempotency"
 	"github.com/ikkai-go/idempotency/idempotent"
+	"github.com/ikkai-go/idempotency/idempotent/internal/lab"
 	"github.com/ikkai-go/idempotency/persistence"
 	"github.com/ikkai-go/idempotency/persistence/records"
 	"github.com/ikkai-go/idempotency/persistence/sealed"
@@ -29,7 +30,7 @@ func TestARecordKeepsItsEventUntilItIsFinished(t *testing.T) {
 		{"not asked for", `{"id":"order-1"}`, false, ""},
 		{"too large", large, true, ""},
 	} {
-		inVirtualTime(t, func(t *testing.T, store persistence.Store) {
+		lab.InVirtualTime(t, func(t *testing.T, store persistence.Store) {
 			var during persistence.Record
 			look := func() (r persistence.Record) {
 				r, _, err := store.(persistence.Reader).Read(t.Context(), orderKey(t))
@@ -58,7 +59,7 @@ func TestARecordKeepsItsEventUntilItIsFinished(t *testing.T) {
 
 // TestAnEntryPointWithoutAnEventRefusesToKeepIt says so at the first call.
 func TestAnEntryPointWithoutAnEventRefusesToKeepIt(t *testing.T) {
-	guard := newKeylessGuard(t, persistence.NewMemory(), idempotent.Config{KeepEvent: true})
+	guard := lab.NewKeylessGuard(t, persistence.NewMemory(), idempotent.Config{KeepEvent: true})
 	_, err := idempotent.Do(t.Context(), guard, "order-1", func(context.Context) (string, error) { return "paid", nil })
 	if fault, ok := errors.AsType[*idempotent.ConfigError](err); !ok || fault.Field != "KeepEvent" {
 		t.Errorf("it ends with %v", err)
@@ -72,7 +73,7 @@ func TestAnEntryPointWithoutAnEventRefusesToKeepIt(t *testing.T) {
 // TestWhatDiedIsFoundAndResumedWithoutItsClient is the story of an operator, sealed and not.
 func TestWhatDiedIsFoundAndResumedWithoutItsClient(t *testing.T) {
 	for _, seal := range []bool{false, true} {
-		inVirtualTime(t, func(t *testing.T, behind persistence.Store) {
+		lab.InVirtualTime(t, func(t *testing.T, behind persistence.Store) {
 			store := behind
 			if seal {
 				aes, err := sealed.NewAES(sealed.Key{ID: "1", Secret: bytes.Repeat([]byte("k"), 32)})
@@ -103,7 +104,7 @@ func TestWhatDiedIsFoundAndResumedWithoutItsClient(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			guard := newTestGuard(t, another{store}, config)
+			guard := newTestGuard(t, lab.Another{Store: store}, config)
 			handler := guard.Handler(function)
 			for stuck, err := range desk.List(t.Context(), records.Filter{Stuck: true}) {
 				if err != nil {

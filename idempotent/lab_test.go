@@ -2,86 +2,17 @@ package idempotent_test
 
 import (
 	"context"
-	"crypto/rand"
-	"log/slog"
-	"sync"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"github.com/ikkai-go/idempotency"
 	"github.com/ikkai-go/idempotency/idempotent"
-	"github.com/ikkai-go/idempotency/internal/endpoint"
+	"github.com/ikkai-go/idempotency/idempotent/internal/lab"
 	"github.com/ikkai-go/idempotency/persistence"
-	"github.com/ikkai-go/idempotency/persistence/dynamostore"
-	"github.com/ikkai-go/idempotency/persistence/dynamostore/dynamotest"
 )
 
 // table is the name of the embedded DynamoDB's table in these tests.
-const table = "idempotency"
-
-// newDynamo returns an embedded DynamoDB with an idempotency table, and a store
-// on it that uses the real SDK client.
-func newDynamo(t testing.TB) (*dynamotest.DB, *dynamostore.Store) {
-	t.Helper()
-	db := dynamotest.New(t)
-	if err := dynamostore.CreateTable(t.Context(), db.Client(), dynamostore.Config{Table: table}); err != nil {
-		t.Fatal(err)
-	}
-	db.ResetLog()
-	return db, newStoreOn(t, db)
-}
-
-// newStoreOn returns another environment's store on the same table.
-func newStoreOn(t testing.TB, db *dynamotest.DB) *dynamostore.Store {
-	t.Helper()
-	store, err := dynamostore.New(db.Client(), dynamostore.Config{Table: table})
-	if err != nil {
-		t.Fatal(err)
-	}
-	return store
-}
-
-// onEveryStore runs a story on the reference store, on DynamoDB, and on the
-// endpoint that the environment may name.
-func onEveryStore(t *testing.T, story func(*testing.T, persistence.Store)) {
-	t.Run("Memory", func(t *testing.T) { story(t, persistence.NewMemory()) })
-	t.Run("DynamoDB", func(t *testing.T) {
-		_, store := newDynamo(t)
-		story(t, store)
-	})
-	if client, set := endpoint.Client(); set {
-		t.Run(endpoint.Variable, func(t *testing.T) {
-			config := dynamostore.Config{Table: "idempotency-" + rand.Text()}
-			if err := dynamostore.CreateTable(t.Context(), client, config); err != nil {
-				t.Fatal(err)
-			}
-			store, err := dynamostore.New(client, config)
-			if err != nil {
-				t.Fatal(err)
-			}
-			story(t, store)
-		})
-	}
-}
-
-// inVirtualTime runs a story in a bubble in which time passes as soon as nobody
-// has anything else to do, on the reference store and on DynamoDB. What such a
-// story says of time, the store's own suite shows on any endpoint.
-func inVirtualTime(t *testing.T, story func(*testing.T, persistence.Store)) {
-	t.Run("Memory", func(t *testing.T) {
-		synctest.Test(t, func(t *testing.T) { story(t, persistence.NewMemory()) })
-	})
-	t.Run("DynamoDB", func(t *testing.T) {
-		synctest.Test(t, func(t *testing.T) {
-			_, store := newDynamo(t)
-			story(t, store)
-		})
-	})
-}
-
-// another gives a store a second identity, as another environment has.
-type another struct{ persistence.Store }
+const table = lab.Table
 
 // newTestGuard returns a guard for the operation "payment" unless the config
 // names another, with a key by the field id.
@@ -90,51 +21,7 @@ func newTestGuard(t testing.TB, store persistence.Store, config idempotent.Confi
 	if config.Key == nil && config.Dialect == nil {
 		config.Key = idempotency.MustJMESPath("id")
 	}
-	return newKeylessGuard(t, store, config)
-}
-
-// newKeylessGuard is newTestGuard for entry points that make their own keys.
-func newKeylessGuard(t testing.TB, store persistence.Store, config idempotent.Config) *idempotent.Guard {
-	t.Helper()
-	if config.Operation == "" {
-		config.Operation = "payment"
-	}
-	if config.Logger == nil {
-		config.Logger = slog.New(slog.DiscardHandler)
-	}
-	guard, err := idempotent.New(store, config)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return guard
-}
-
-// eventLog collects what a guard reports.
-type eventLog struct {
-	mu  sync.Mutex
-	all []idempotent.Event
-}
-
-func (e *eventLog) observe(_ context.Context, event idempotent.Event) {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	e.all = append(e.all, event)
-}
-
-// kinds returns what was reported since the last call, but for the starts of runs: see
-// TestEveryRunHasAStart.
-func (e *eventLog) kinds() []idempotent.EventKind {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	var kinds []idempotent.EventKind
-	for _, event := range e.all {
-		if event.Kind == idempotent.EventAcquired {
-			continue
-		}
-		kinds = append(kinds, event.Kind)
-	}
-	e.all = nil
-	return kinds
+	return lab.NewKeylessGuard(t, store, config)
 }
 
 // within is a context that ends in d, as Lambda's do.
@@ -148,10 +35,4 @@ func within(t testing.TB, d time.Duration) context.Context {
 type order struct {
 	ID     string `json:"id"`
 	Amount int    `json:"amount,omitempty"`
-}
-
-// bubbled is a test in virtual time: the store sends its writes again until their time is
-// over, and nobody has to wait for that.
-func bubbled(test func(*testing.T)) func(*testing.T) {
-	return func(t *testing.T) { synctest.Test(t, test) }
 }

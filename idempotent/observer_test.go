@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/ikkai-go/idempotency/idempotent"
+	"github.com/ikkai-go/idempotency/idempotent/internal/lab"
 	"github.com/ikkai-go/idempotency/idempotent/saga"
 	"github.com/ikkai-go/idempotency/persistence"
 )
@@ -111,14 +112,14 @@ func TestEventsTellUntilWhenAnOutcomeIsKept(t *testing.T) {
 // Every run has an event when it begins, and one when it has ended.
 func TestEveryRunHasAStart(t *testing.T) {
 	var seen []idempotent.EventKind
-	guard := newKeylessGuard(t, persistence.NewMemory(), idempotent.Config{
-		Steps:   saga.Steps(named[int]("a")),
+	guard := lab.NewKeylessGuard(t, persistence.NewMemory(), idempotent.Config{
+		Steps:   saga.Steps(lab.Named[int]("a")),
 		Observe: func(_ context.Context, e idempotent.Event) { seen = append(seen, e.Kind) },
 	})
 	down := errors.New("down")
 	for _, answer := range []error{down, nil, nil} {
 		_, _ = idempotent.Do(t.Context(), guard, "o1", func(ctx context.Context) (int, error) {
-			_, err := named[int]("a").Run(ctx, func(context.Context, saga.Call) (int, error) { return 1, nil })
+			_, err := lab.Named[int]("a").Run(ctx, func(context.Context, saga.Call) (int, error) { return 1, nil })
 			return 0, errors.Join(err, answer)
 		})
 	}

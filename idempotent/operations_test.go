@@ -7,11 +7,12 @@ import (
 	"weak"
 
 	"github.com/ikkai-go/idempotency/idempotent"
+	"github.com/ikkai-go/idempotency/idempotent/internal/lab"
 	"github.com/ikkai-go/idempotency/persistence"
 )
 
 // everybodys is a store that is a package variable, of which nothing is on the heap.
-var everybodys another
+var everybodys lab.Another
 
 func TestAnOperationIsGuardedOnceOnAStore(t *testing.T) {
 	everybodys.Store = persistence.NewMemory()
@@ -24,9 +25,9 @@ func TestAnOperationIsGuardedOnceOnAStore(t *testing.T) {
 		"the same store":        {memory, memory, "pay", true},
 		"another operation":     {memory, memory, "refund", false},
 		"another store":         {persistence.NewMemory(), persistence.NewMemory(), "pay", false},
-		"a store in front":      {memory, &another{memory}, "pay", false},
+		"a store in front":      {memory, &lab.Another{Store: memory}, "pay", false},
 		"a package variable":    {&everybodys, &everybodys, "pay", true},
-		"stores that are equal": {another{memory}, another{memory}, "pay", false},
+		"stores that are equal": {lab.Another{Store: memory}, lab.Another{Store: memory}, "pay", false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			_, first := idempotent.New(test.first, idempotent.Config{Operation: "pay"})

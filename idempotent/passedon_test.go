@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/ikkai-go/idempotency/idempotent"
+	"github.com/ikkai-go/idempotency/idempotent/internal/lab"
 	"github.com/ikkai-go/idempotency/idempotent/saga"
 	"github.com/ikkai-go/idempotency/persistence"
 )
@@ -87,7 +88,7 @@ func TestWhatCodeOfTheApplicationPassesOnIsNowhereTheCallsOwn(t *testing.T) {
 			test.config.Trace = func(ctx context.Context, _ idempotent.Event) (context.Context, func(idempotent.Event)) {
 				return ctx, tell
 			}
-			err := test.call(t.Context(), newKeylessGuard(t, persistence.NewMemory(), test.config))
+			err := test.call(t.Context(), lab.NewKeylessGuard(t, persistence.NewMemory(), test.config))
 			v := idempotent.VerdictOf(err)
 			if !errors.Is(err, inner) || !test.another && (v.Code != idempotent.CodeFunctionFailed || v.Done != idempotent.DoneMaybe) {
 				t.Errorf("the caller gets %v: %+v", err, v)

@@ -12,13 +12,14 @@ import (
 	"github.com/aws/aws-lambda-go/lambda"
 
 	"github.com/ikkai-go/idempotency/idempotent"
+	"github.com/ikkai-go/idempotency/idempotent/internal/lab"
 	"github.com/ikkai-go/idempotency/persistence"
 )
 
 // 200 callers of one key: one runs, and each of the others is told to come back
 // or gets a replay.
 func TestTwoHundredCallersOfOneKeyRunOnce(t *testing.T) {
-	onEveryStore(t, func(t *testing.T, store persistence.Store) {
+	lab.OnEveryStore(t, func(t *testing.T, store persistence.Store) {
 		guard := newTestGuard(t, store, idempotent.Config{})
 		var runs, replays, inProgress atomic.Int32
 		handler := guard.Handler(func(context.Context, order) (string, error) {
@@ -51,8 +52,8 @@ func TestTwoHundredCallersOfOneKeyRunOnce(t *testing.T) {
 
 // With patience every one of them gets the one answer.
 func TestTwoHundredPatientCallersGetOneAnswer(t *testing.T) {
-	inVirtualTime(t, func(t *testing.T, store persistence.Store) {
-		guard := newKeylessGuard(t, store, idempotent.Config{Wait: time.Minute})
+	lab.InVirtualTime(t, func(t *testing.T, store persistence.Store) {
+		guard := lab.NewKeylessGuard(t, store, idempotent.Config{Wait: time.Minute})
 		var runs atomic.Int32
 		var callers sync.WaitGroup
 		for range 200 {
@@ -72,10 +73,10 @@ func TestTwoHundredPatientCallersGetOneAnswer(t *testing.T) {
 
 // 50 guards with configs of their own share one store and never a record.
 func TestFiftyGuardsShareAStore(t *testing.T) {
-	onEveryStore(t, func(t *testing.T, store persistence.Store) {
+	lab.OnEveryStore(t, func(t *testing.T, store persistence.Store) {
 		var callers sync.WaitGroup
 		for i := range 50 {
-			guard := newKeylessGuard(t, store, idempotent.Config{
+			guard := lab.NewKeylessGuard(t, store, idempotent.Config{
 				Operation: fmt.Sprint("operation-", i),
 				TTL:       time.Duration(i+1) * time.Hour,
 				Lease:     time.Duration(i+1) * time.Minute,

@@ -22,6 +22,7 @@ import (
 
 	"github.com/ikkai-go/idempotency"
 	"github.com/ikkai-go/idempotency/idempotent"
+	"github.com/ikkai-go/idempotency/idempotent/internal/lab"
 	"github.com/ikkai-go/idempotency/persistence"
 	"github.com/ikkai-go/idempotency/persistence/dynamostore/dynamotest"
 )
@@ -35,12 +36,12 @@ func TestARefusalAfterALostReplyLocksNobodyOut(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				db, store := newDynamo(t)
+				db, store := lab.NewDynamo(t)
 				db.Inject(
 					dynamotest.Fault{Operation: "PutItem", Do: first},
 					dynamotest.Fault{Operation: "PutItem", Nth: 2, Do: dynamotest.Fail("ExpiredTokenException", "expired", http.StatusBadRequest)},
 				)
-				guard := newKeylessGuard(t, store, idempotent.Config{})
+				guard := lab.NewKeylessGuard(t, store, idempotent.Config{})
 				run := func(context.Context) (string, error) { return "ran", nil }
 				if _, err := idempotent.Do(within(t, time.Minute), guard, "k", run); !errors.Is(err, idempotent.ErrStore) {
 					t.Fatalf("got %v, want ErrStore", err)
@@ -157,7 +158,7 @@ func TestAFailedReadLeavesTheDecisionToTheClaim(t *testing.T) {
 	for _, policy := range []bool{false, true} {
 		store := &hooked{Memory: persistence.NewMemory()}
 		store.readsFail.Store(true)
-		guard := newKeylessGuard(t, store, idempotent.Config{ReadFirst: true, FailOpen: policy})
+		guard := lab.NewKeylessGuard(t, store, idempotent.Config{ReadFirst: true, FailOpen: policy})
 		runs := 0
 		for range 2 {
 			got, err := idempotent.Do(t.Context(), guard, "k", func(context.Context) (int, error) { runs++; return runs, nil })
@@ -173,7 +174,7 @@ func TestAFailedReadLeavesTheDecisionToTheClaim(t *testing.T) {
 func TestAWaitingDuplicateNeverFailsOpen(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := &hooked{Memory: persistence.NewMemory()}
-		guard := newKeylessGuard(t, store, idempotent.Config{Wait: 10 * time.Second, FailOpen: true})
+		guard := lab.NewKeylessGuard(t, store, idempotent.Config{Wait: 10 * time.Second, FailOpen: true})
 		die(t, guard, "k", time.Minute)
 		time.AfterFunc(time.Second, func() { store.readsFail.Store(true); store.claimsFail.Store(true) })
 		_, err := idempotent.Do(within(t, time.Minute), guard, "k", func(context.Context) (string, error) {
@@ -216,7 +217,7 @@ func TestWhateverPanicsTheRecordIsSettled(t *testing.T) {
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				guard := newKeylessGuard(t, persistence.NewMemory(), test.config)
+				guard := lab.NewKeylessGuard(t, persistence.NewMemory(), test.config)
 				if test.prepare != nil {
 					test.prepare(t, guard)
 				}
@@ -244,9 +245,9 @@ func TestAHungStoreLeavesTimeToAct(t *testing.T) {
 	for _, policy := range []bool{false, true} {
 		t.Run(fmt.Sprint(policy), func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				db, store := newDynamo(t)
+				db, store := lab.NewDynamo(t)
 				db.Inject(dynamotest.Fault{Times: dynamotest.Always, Do: dynamotest.DelayBefore(time.Hour)})
-				guard := newKeylessGuard(t, store, idempotent.Config{FailOpen: policy})
+				guard := lab.NewKeylessGuard(t, store, idempotent.Config{FailOpen: policy})
 				started := time.Now()
 				got, err := idempotent.Do(within(t, 3*time.Second), guard, "k", func(context.Context) (string, error) { return "ran", nil })
 				if took := time.Since(started); took >= 3*time.Second {
@@ -262,8 +263,8 @@ func TestAHungStoreLeavesTimeToAct(t *testing.T) {
 
 // A failure of any size is replayed as a failure.
 func TestAHugePermanentFailureIsReplayedAsOne(t *testing.T) {
-	_, store := newDynamo(t)
-	guard := newKeylessGuard(t, store, idempotent.Config{})
+	_, store := lab.NewDynamo(t)
+	guard := lab.NewKeylessGuard(t, store, idempotent.Config{})
 	for range 2 {
 		_, err := idempotent.Do(t.Context(), guard, "k", func(context.Context) (string, error) {
 			return "", idempotent.Permanent(errors.New(strings.Repeat("回\xff", 200_000)))
@@ -288,8 +289,8 @@ func TestResultsWithPointerMarshalersAreReplayed(t *testing.T) {
 
 // A function that runs unprotected is not taken for part of the call around it.
 func TestAnUnprotectedCallHidesTheCallAroundIt(t *testing.T) {
-	outer := newKeylessGuard(t, persistence.NewMemory(), idempotent.Config{Operation: "outer"})
-	inner := newKeylessGuard(t, persistence.NewMemory(), idempotent.Config{Operation: "inner", RunWithoutKey: true})
+	outer := lab.NewKeylessGuard(t, persistence.NewMemory(), idempotent.Config{Operation: "outer"})
+	inner := lab.NewKeylessGuard(t, persistence.NewMemory(), idempotent.Config{Operation: "inner", RunWithoutKey: true})
 	_, err := idempotent.Do(t.Context(), outer, "k", func(ctx context.Context) (string, error) {
 		return idempotent.Do(ctx, inner, "", func(ctx context.Context) (string, error) {
 			if call, guarded := idempotent.CallFrom(ctx); guarded {
@@ -380,7 +381,7 @@ type sliced struct {
 func TestAFrozenEnvironmentDoesNotStartAfterItsDeadline(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := &freezing{Memory: persistence.NewMemory()}
-		guard := newKeylessGuard(t, store, idempotent.Config{MinLease: 5 * time.Hour})
+		guard := lab.NewKeylessGuard(t, store, idempotent.Config{MinLease: 5 * time.Hour})
 		_, err := idempotent.Do(wallDeadline{time.Now().Add(time.Minute)}, guard, "k", func(context.Context) (string, error) {
 			t.Error("ran")
 			return "", nil
@@ -402,9 +403,9 @@ func (wallDeadline) Value(any) any                 { return nil }
 
 // A hook that fails is reported like any other replay.
 func TestAFailingReplayHookIsReported(t *testing.T) {
-	var seen eventLog
-	guard := newKeylessGuard(t, persistence.NewMemory(), idempotent.Config{
-		Observe:  seen.observe,
+	var seen lab.EventLog
+	guard := lab.NewKeylessGuard(t, persistence.NewMemory(), idempotent.Config{
+		Observe:  seen.Observe,
 		OnReplay: func(context.Context, idempotent.Replay) ([]byte, error) { return nil, errTryAgain },
 	})
 	run := func(context.Context) (string, error) { return "ran", nil }
@@ -412,7 +413,7 @@ func TestAFailingReplayHookIsReported(t *testing.T) {
 	if _, err := idempotent.Do(t.Context(), guard, "k", run); err != errTryAgain {
 		t.Errorf("got %v, want the hook's own error", err)
 	}
-	if want, kinds := []idempotent.EventKind{idempotent.EventExecuted, idempotent.EventReplayed}, seen.kinds(); !slices.Equal(kinds, want) {
+	if want, kinds := []idempotent.EventKind{idempotent.EventExecuted, idempotent.EventReplayed}, seen.Kinds(); !slices.Equal(kinds, want) {
 		t.Errorf("events %v, want %v", kinds, want)
 	}
 }
@@ -441,17 +442,17 @@ func TestAHungLookLeavesTimeForTheClaim(t *testing.T) {
 		for _, timeout := range []time.Duration{3 * time.Second, 6 * time.Second, 30 * time.Second} {
 			t.Run(fmt.Sprint(policy, timeout), func(t *testing.T) {
 				synctest.Test(t, func(t *testing.T) {
-					db, store := newDynamo(t)
+					db, store := lab.NewDynamo(t)
 					db.Inject(dynamotest.Fault{Operation: "GetItem", Times: dynamotest.Always, Do: dynamotest.DelayBefore(time.Hour)})
-					var seen eventLog
-					guard := newKeylessGuard(t, store, idempotent.Config{ReadFirst: true, FailOpen: policy, Observe: seen.observe})
+					var seen lab.EventLog
+					guard := lab.NewKeylessGuard(t, store, idempotent.Config{ReadFirst: true, FailOpen: policy, Observe: seen.Observe})
 					for range 2 {
 						got, err := idempotent.Do(within(t, timeout), guard, "k", func(context.Context) (string, error) { return "ran", nil })
 						if err != nil || got != "ran" {
 							t.Errorf("got %q, %v", got, err)
 						}
 					}
-					if want, kinds := []idempotent.EventKind{idempotent.EventExecuted, idempotent.EventReplayed}, seen.kinds(); !slices.Equal(kinds, want) {
+					if want, kinds := []idempotent.EventKind{idempotent.EventExecuted, idempotent.EventReplayed}, seen.Kinds(); !slices.Equal(kinds, want) {
 						t.Errorf("events %v, want %v", kinds, want)
 					}
 				})
@@ -463,7 +464,7 @@ func TestAHungLookLeavesTimeForTheClaim(t *testing.T) {
 // A duplicate that waits answers while somebody can still hear it.
 func TestWaitingLeavesTimeToAnswer(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		guard := newKeylessGuard(t, persistence.NewMemory(), idempotent.Config{Wait: time.Minute})
+		guard := lab.NewKeylessGuard(t, persistence.NewMemory(), idempotent.Config{Wait: time.Minute})
 		die(t, guard, "k", time.Hour)
 		started := time.Now()
 		_, err := idempotent.Do(within(t, 10*time.Second), guard, "k", func(context.Context) (string, error) { return "second", nil })

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/ikkai-go/idempotency/idempotent"
+	"github.com/ikkai-go/idempotency/idempotent/internal/lab"
 	"github.com/ikkai-go/idempotency/idempotent/saga"
 	"github.com/ikkai-go/idempotency/persistence"
 	"github.com/ikkai-go/idempotency/persistence/dynamostore/dynamotest"
@@ -31,9 +32,9 @@ func TestALongRunKeepsItsRecord(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				db, store := newDynamo(t)
-				guard := newKeylessGuard(t, store, idempotent.Config{})
-				other := newKeylessGuard(t, newStoreOn(t, db), idempotent.Config{})
+				db, store := lab.NewDynamo(t)
+				guard := lab.NewKeylessGuard(t, store, idempotent.Config{})
+				other := lab.NewKeylessGuard(t, lab.NewStoreOn(t, db), idempotent.Config{})
 				ctx := t.Context()
 				if test.deadline > 0 {
 					ctx = within(t, test.deadline)
@@ -69,13 +70,13 @@ func TestALongRunKeepsItsRecord(t *testing.T) {
 
 // Whoever dies locks its key for no longer than its lease, however far its deadline is.
 func TestADeadRunLocksItsKeyForALease(t *testing.T) {
-	inVirtualTime(t, func(t *testing.T, store persistence.Store) {
-		died := newKeylessGuard(t, dying{store}, idempotent.Config{})
+	lab.InVirtualTime(t, func(t *testing.T, store persistence.Store) {
+		died := lab.NewKeylessGuard(t, dying{store}, idempotent.Config{})
 		ctx := within(t, 15*time.Minute)
 		if _, err := idempotent.Do(ctx, died, "k", func(context.Context) (string, error) { return "", nil }); err == nil {
 			t.Fatal("it has not died")
 		}
-		guard := newKeylessGuard(t, store, idempotent.Config{})
+		guard := lab.NewKeylessGuard(t, store, idempotent.Config{})
 		run := func(context.Context) (string, error) { return "second", nil }
 		if time.Sleep(time.Minute); true {
 			if _, err := idempotent.Do(ctx, guard, "k", run); !errors.Is(err, idempotent.ErrInProgress) {
@@ -112,9 +113,9 @@ func TestTheContextEndsWithTheConfirmedLease(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				db, store := newDynamo(t)
-				var seen eventLog
-				guard := newKeylessGuard(t, store, idempotent.Config{Observe: seen.observe})
+				db, store := lab.NewDynamo(t)
+				var seen lab.EventLog
+				guard := lab.NewKeylessGuard(t, store, idempotent.Config{Observe: seen.Observe})
 				started := time.Now()
 				_, err := idempotent.Do(within(t, 15*time.Minute), guard, "k", func(ctx context.Context) (string, error) {
 					db.Inject(dynamotest.Fault{Operation: "UpdateItem", Times: dynamotest.Always, Do: dynamotest.FailBefore()})
@@ -129,7 +130,7 @@ func TestTheContextEndsWithTheConfirmedLease(t *testing.T) {
 				if lasted := time.Since(started).Truncate(time.Second); lasted != test.want {
 					t.Errorf("ran for %v, want %v (%v)", lasted, test.want, err)
 				}
-				if failed := slices.Contains(seen.kinds(), idempotent.EventStoreFailed); failed != (err != nil) {
+				if failed := slices.Contains(seen.Kinds(), idempotent.EventStoreFailed); failed != (err != nil) {
 					t.Errorf("reported: %v, got %v", failed, err)
 				}
 			})
@@ -140,8 +141,8 @@ func TestTheContextEndsWithTheConfirmedLease(t *testing.T) {
 // A run whose record is somebody else's hears of it at its next renewal, and nothing of
 // it is recorded.
 func TestARefusedRenewalEndsTheRun(t *testing.T) {
-	inVirtualTime(t, func(t *testing.T, store persistence.Store) {
-		guard := newKeylessGuard(t, store, idempotent.Config{Steps: saga.Steps(named[int]("a"))})
+	lab.InVirtualTime(t, func(t *testing.T, store persistence.Store) {
+		guard := lab.NewKeylessGuard(t, store, idempotent.Config{Steps: saga.Steps(lab.Named[int]("a"))})
 		started := time.Now()
 		_, err := idempotent.Do(t.Context(), guard, "k", func(ctx context.Context) (string, error) {
 			call, _ := idempotent.CallFrom(ctx)
@@ -150,7 +151,7 @@ func TestARefusedRenewalEndsTheRun(t *testing.T) {
 			if cause := context.Cause(ctx); !errors.Is(cause, idempotent.ErrLeaseLost) {
 				t.Errorf("ended by %v", cause)
 			}
-			_, err := named[int]("a").Run(ctx, func(context.Context, saga.Call) (int, error) {
+			_, err := lab.Named[int]("a").Run(ctx, func(context.Context, saga.Call) (int, error) {
 				t.Error("a superseded owner ran a step")
 				return 0, nil
 			})
@@ -177,11 +178,11 @@ func usurp(t *testing.T, store persistence.Store, key string) {
 // A checkpoint renews the lease, so that a run with steps needs no other renewal.
 func TestACheckpointRenewsTheLease(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		db, store := newDynamo(t)
-		guard := newKeylessGuard(t, store, idempotent.Config{Steps: saga.Steps(familyNamed[int]("part/"))})
+		db, store := lab.NewDynamo(t)
+		guard := lab.NewKeylessGuard(t, store, idempotent.Config{Steps: saga.Steps(lab.FamilyNamed[int]("part/"))})
 		_, err := idempotent.Do(within(t, 15*time.Minute), guard, "k", func(ctx context.Context) (string, error) {
 			for _, name := range []string{"part/1", "part/2", "part/3", "part/4", "part/5", "part/6"} {
-				_, err := named[int](name).Run(ctx, func(context.Context, saga.Call) (int, error) {
+				_, err := lab.Named[int](name).Run(ctx, func(context.Context, saga.Call) (int, error) {
 					time.Sleep(25 * time.Second)
 					return 1, nil
 				})
@@ -202,8 +203,8 @@ func TestACheckpointRenewsTheLease(t *testing.T) {
 
 func TestLeasesOfWholeRunsAreNotRenewed(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		db, store := newDynamo(t)
-		guard := newKeylessGuard(t, store, idempotent.Config{LeaseWholeRuns: true})
+		db, store := lab.NewDynamo(t)
+		guard := lab.NewKeylessGuard(t, store, idempotent.Config{LeaseWholeRuns: true})
 		_, err := idempotent.Do(within(t, 15*time.Minute), guard, "k", func(context.Context) (string, error) {
 			time.Sleep(10 * time.Minute)
 			return "", nil

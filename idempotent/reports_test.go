@@ -25,6 +25,7 @@ import (
 
 	"github.com/ikkai-go/idempotency"
 	"github.com/ikkai-go/idempotency/idempotent"
+	"github.com/ikkai-go/idempotency/idempotent/internal/lab"
 	"github.com/ikkai-go/idempotency/persistence"
 	"github.com/ikkai-go/idempotency/persistence/cached"
 )
@@ -45,8 +46,8 @@ func TestReport01OneOfTenCallersTakesAStaleRecordOver(t *testing.T) {
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
-			inVirtualTime(t, func(t *testing.T, store persistence.Store) {
-				guard := newKeylessGuard(t, store, test.config)
+			lab.InVirtualTime(t, func(t *testing.T, store persistence.Store) {
+				guard := lab.NewKeylessGuard(t, store, test.config)
 				die(t, guard, "k", 3*time.Second)
 				time.Sleep(test.age) // virtual
 				var runs, inProgress atomic.Int32
@@ -81,7 +82,7 @@ func TestReport03ExpiryIsInWholeSecondsAndTheLeaseInWholeMilliseconds(t *testing
 	synctest.Test(t, func(t *testing.T) {
 		time.Sleep(250*time.Millisecond + 300*time.Microsecond) // virtual
 		memory := persistence.NewMemory()
-		guard := newKeylessGuard(t, memory, idempotent.Config{TTL: time.Hour})
+		guard := lab.NewKeylessGuard(t, memory, idempotent.Config{TTL: time.Hour})
 		now := time.Now()
 		_, _ = idempotent.Do(within(t, 30500*time.Millisecond), guard, "k", func(context.Context) (string, error) {
 			r := memory.Records()[0]
@@ -104,7 +105,7 @@ func ceil(t time.Time, unit time.Duration) time.Time {
 func TestReport04ARecordWithoutALeaseIsLockedUntilItExpires(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		memory := persistence.NewMemory()
-		guard := newKeylessGuard(t, memory, idempotent.Config{})
+		guard := lab.NewKeylessGuard(t, memory, idempotent.Config{})
 		key, _ := idempotency.Key("payment", "k")
 		memory.Put(persistence.Record{Key: key, Status: persistence.StatusProcessing, ExpiresAt: time.Now().Add(600 * time.Second)})
 		before := memory.Records()
@@ -133,7 +134,7 @@ func TestReport06AHandlerThatChangesItsEventChangesNoKey(t *testing.T) {
 	raw := []byte(`{"id":"a","email":"X@Y"}`)
 	for _, fails := range []bool{false, true} {
 		t.Run(fmt.Sprintf("fails=%v", fails), func(t *testing.T) {
-			onEveryStore(t, func(t *testing.T, store persistence.Store) {
+			lab.OnEveryStore(t, func(t *testing.T, store persistence.Store) {
 				guard := newTestGuard(t, store, idempotent.Config{
 					Key:         idempotency.MustJMESPath("@"),
 					Fingerprint: idempotency.MustJMESPath("email"),
@@ -185,9 +186,9 @@ func TestReport14AResultTooLargeToStoreIsNotRunAgain(t *testing.T) {
 		"multi-byte": strings.Repeat("回", 150_000),
 	} {
 		t.Run(name, func(t *testing.T) {
-			_, store := newDynamo(t)
-			var seen eventLog
-			guard := newTestGuard(t, store, idempotent.Config{Observe: seen.observe})
+			_, store := lab.NewDynamo(t)
+			var seen lab.EventLog
+			guard := newTestGuard(t, store, idempotent.Config{Observe: seen.Observe})
 			runs := 0
 			handler := guard.Handler(func(context.Context, order) (string, error) {
 				runs++
@@ -197,7 +198,7 @@ func TestReport14AResultTooLargeToStoreIsNotRunAgain(t *testing.T) {
 			if err != nil || string(first) != `"`+body+`"` {
 				t.Errorf("the first caller got %d bytes, %v", len(first), err)
 			}
-			if kinds := seen.kinds(); !slices.Equal(kinds, []idempotent.EventKind{idempotent.EventNotStored}) {
+			if kinds := seen.Kinds(); !slices.Equal(kinds, []idempotent.EventKind{idempotent.EventNotStored}) {
 				t.Errorf("events %v", kinds)
 			}
 			_, err = handler.Invoke(t.Context(), []byte(`{"id":"a"}`))
@@ -213,20 +214,20 @@ func TestReport14AResultTooLargeToStoreIsNotRunAgain(t *testing.T) {
 func TestReport15EveryWayToMeetARecordComparesThePayload(t *testing.T) {
 	ways := map[string]func(t *testing.T) (persistence.Store, idempotent.Config){
 		"condition's item": func(t *testing.T) (persistence.Store, idempotent.Config) {
-			_, store := newDynamo(t)
+			_, store := lab.NewDynamo(t)
 			return store, idempotent.Config{}
 		},
 		"read first": func(t *testing.T) (persistence.Store, idempotent.Config) {
-			_, store := newDynamo(t)
+			_, store := lab.NewDynamo(t)
 			return store, idempotent.Config{ReadFirst: true}
 		},
 		"no item with the condition": func(t *testing.T) (persistence.Store, idempotent.Config) {
-			db, store := newDynamo(t)
+			db, store := lab.NewDynamo(t)
 			omitItems(db)
 			return store, idempotent.Config{}
 		},
 		"cache": func(t *testing.T) (persistence.Store, idempotent.Config) {
-			_, store := newDynamo(t)
+			_, store := lab.NewDynamo(t)
 			return cached.New(store, cached.Limits{}), idempotent.Config{}
 		},
 		"memory": func(*testing.T) (persistence.Store, idempotent.Config) {
@@ -264,8 +265,8 @@ func TestReport15EveryWayToMeetARecordComparesThePayload(t *testing.T) {
 }
 
 func TestReport15TheCallersOwnFingerprintIsCompared(t *testing.T) {
-	onEveryStore(t, func(t *testing.T, store persistence.Store) {
-		guard := newKeylessGuard(t, store, idempotent.Config{})
+	lab.OnEveryStore(t, func(t *testing.T, store persistence.Store) {
+		guard := lab.NewKeylessGuard(t, store, idempotent.Config{})
 		pay := func(fingerprint string) (string, error) {
 			return idempotent.DoAs(t.Context(), guard, guard.Identity("1", fingerprint), func(context.Context) (string, error) {
 				return "paid " + fingerprint, nil
@@ -292,20 +293,20 @@ func TestReport18AMissingKeyIsNoKey(t *testing.T) {
 	for _, expression := range []string{`headers."x-id"`, `body.id`} {
 		for _, payload := range []string{`{}`, `{"body":{"a":1}}`, `{"body":{"id":null},"headers":{"x-id":""}}`} {
 			t.Run(expression+" "+payload, func(t *testing.T) {
-				db, store := newDynamo(t)
-				var seen eventLog
+				db, store := lab.NewDynamo(t)
+				var seen lab.EventLog
 				runs := 0
 				count := func(context.Context, json.RawMessage) (int, error) { runs++; return runs, nil }
 				lax := newTestGuard(t, store, idempotent.Config{
 					Operation: "lax", Key: idempotency.MustJMESPath(expression),
-					RunWithoutKey: true, Observe: seen.observe,
+					RunWithoutKey: true, Observe: seen.Observe,
 				}).Handler(count)
 				for want := 1; want <= 2; want++ {
 					if _, err := lax.Invoke(t.Context(), []byte(payload)); err != nil || runs != want {
 						t.Errorf("not required: %v after %d runs", err, runs)
 					}
 				}
-				if kinds := seen.kinds(); !slices.Equal(kinds, []idempotent.EventKind{idempotent.EventUnprotected, idempotent.EventUnprotected}) {
+				if kinds := seen.Kinds(); !slices.Equal(kinds, []idempotent.EventKind{idempotent.EventUnprotected, idempotent.EventUnprotected}) {
 					t.Errorf("events %v", kinds)
 				}
 				strict := newTestGuard(t, store, idempotent.Config{
@@ -383,7 +384,7 @@ func TestReport28ExpressionsSeeTheJSONOfTypedEvents(t *testing.T) {
 
 // Report 32: two functions shared a record and answered for each other.
 func TestReport32TwoOperationsNeverShareARecord(t *testing.T) {
-	onEveryStore(t, func(t *testing.T, store persistence.Store) {
+	lab.OnEveryStore(t, func(t *testing.T, store persistence.Store) {
 		charge := idempotent.Func(newTestGuard(t, store, idempotent.Config{Operation: "charge"}),
 			func(context.Context, order) (int, error) { return 42, nil })
 		email := idempotent.Func(newTestGuard(t, store, idempotent.Config{Operation: "email"}),
@@ -403,7 +404,7 @@ func TestReport32TwoOperationsNeverShareARecord(t *testing.T) {
 		if _, err := idempotent.New(store, idempotent.Config{}); !errors.Is(err, idempotency.ErrOperation) {
 			t.Errorf("a guard without an operation: %v", err)
 		}
-		if _, err := idempotent.New(&another{store}, idempotent.Config{Operation: "charge"}); err != nil {
+		if _, err := idempotent.New(&lab.Another{Store: store}, idempotent.Config{Operation: "charge"}); err != nil {
 			t.Errorf("another store's guard: %v", err)
 		}
 	})
@@ -412,7 +413,7 @@ func TestReport32TwoOperationsNeverShareARecord(t *testing.T) {
 // Report 35: expired records were still served, because DynamoDB removes late.
 func TestReport35AnExpiredRecordIsAbsent(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		db, store := newDynamo(t)
+		db, store := lab.NewDynamo(t)
 		guard := newTestGuard(t, store, idempotent.Config{
 			TTL: time.Hour, Fingerprint: idempotency.MustJMESPath("amount"),
 		})
@@ -463,16 +464,16 @@ func TestReport37EveryResultIsReplayedByteForByte(t *testing.T) {
 	}
 	for name, bare := range handlers {
 		t.Run(name, func(t *testing.T) {
-			onEveryStore(t, func(t *testing.T, store persistence.Store) {
+			lab.OnEveryStore(t, func(t *testing.T, store persistence.Store) {
 				want, err := lambda.NewHandler(bare).Invoke(t.Context(), []byte(`{"id":"1"}`))
 				if err != nil {
 					t.Fatal(err)
 				}
 				want = bytes.Clone(want)
 				replays := 0
-				var seen eventLog
+				var seen lab.EventLog
 				handler := newTestGuard(t, store, idempotent.Config{
-					Observe: seen.observe,
+					Observe: seen.Observe,
 					OnReplay: func(_ context.Context, r idempotent.Replay) ([]byte, error) {
 						replays++
 						return r.Record.Result, nil
@@ -487,7 +488,7 @@ func TestReport37EveryResultIsReplayedByteForByte(t *testing.T) {
 				if replays != 2 {
 					t.Errorf("the replay hook was called %d times, want 2", replays)
 				}
-				if want, kinds := []idempotent.EventKind{idempotent.EventExecuted, idempotent.EventReplayed, idempotent.EventReplayed}, seen.kinds(); !slices.Equal(kinds, want) {
+				if want, kinds := []idempotent.EventKind{idempotent.EventExecuted, idempotent.EventReplayed, idempotent.EventReplayed}, seen.Kinds(); !slices.Equal(kinds, want) {
 					t.Errorf("events %v, want %v", kinds, want)
 				}
 			})
@@ -525,7 +526,7 @@ func TestReport37TypedResultsAreReplayed(t *testing.T) {
 
 func replaysAs[Out any](t *testing.T, name string, out Out) {
 	t.Run(name, func(t *testing.T) {
-		guard := newKeylessGuard(t, persistence.NewMemory(), idempotent.Config{})
+		guard := lab.NewKeylessGuard(t, persistence.NewMemory(), idempotent.Config{})
 		runs := 0
 		for range 2 {
 			got, err := idempotent.Do(t.Context(), guard, "k", func(context.Context) (Out, error) { runs++; return out, nil })
@@ -578,7 +579,7 @@ func TestReport39ReadersAndBytesAreReplayedAsTheBareHandlerGivesThem(t *testing.
 		mustPanic(t, "no Lambda handler", func() { guard.Handler(nil) })
 	})
 	t.Run("a reader hidden in a typed result is not stored as nothing", func(t *testing.T) {
-		guard := newKeylessGuard(t, persistence.NewMemory(), idempotent.Config{})
+		guard := lab.NewKeylessGuard(t, persistence.NewMemory(), idempotent.Config{})
 		read := func(context.Context) (any, error) { return strings.NewReader("hello"), nil }
 		if _, err := idempotent.Do(t.Context(), guard, "k", read); err != nil {
 			t.Error(err)
@@ -611,7 +612,7 @@ func TestReport41PanicsGoOnAndLeaveNoLock(t *testing.T) {
 		"exit":      runtime.Goexit,
 	} {
 		t.Run(name, func(t *testing.T) {
-			onEveryStore(t, func(t *testing.T, store persistence.Store) {
+			lab.OnEveryStore(t, func(t *testing.T, store persistence.Store) {
 				want := outcomeOf(bad)
 				runs := 0
 				guard := newTestGuard(t, store, idempotent.Config{})
@@ -658,7 +659,7 @@ func TestReport41APanicAfterTheEffectDoesNotRunItAgain(t *testing.T) {
 	runs := 0
 	count := func() (panicking, error) { runs++; return panicking{}, nil }
 	handler := newTestGuard(t, persistence.NewMemory(), idempotent.Config{}).Handler(count)
-	guard := newKeylessGuard(t, persistence.NewMemory(), idempotent.Config{})
+	guard := lab.NewKeylessGuard(t, persistence.NewMemory(), idempotent.Config{})
 	for name, call := range map[string]func() error{
 		"Handler": func() error { _, err := handler.Invoke(t.Context(), []byte(`{"id":"1"}`)); return err },
 		"Do": func() error {
@@ -705,7 +706,7 @@ func TestReport42OddDeadlines(t *testing.T) {
 					defer cancel()
 				}
 				memory := persistence.NewMemory()
-				guard := newKeylessGuard(t, memory, idempotent.Config{LeaseWholeRuns: true})
+				guard := lab.NewKeylessGuard(t, memory, idempotent.Config{LeaseWholeRuns: true})
 				ran := false
 				_, err := idempotent.Do(ctx, guard, "k", func(ctx context.Context) (string, error) {
 					ran = true
@@ -738,20 +739,20 @@ func TestReport44WithTheStoreDownNothingRunsUnlessConfigured(t *testing.T) {
 	for name, outage := range outages {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				db, store := newDynamo(t)
+				db, store := lab.NewDynamo(t)
 				outage.strike(db)
 				runs := 0
 				count := func(context.Context) (int, error) { runs++; return runs, nil }
-				closed := newKeylessGuard(t, store, idempotent.Config{})
+				closed := lab.NewKeylessGuard(t, store, idempotent.Config{})
 				_, err := idempotent.Do(within(t, time.Minute), closed, "k", count)
 				var failed *idempotent.StoreError
 				if !errors.As(err, &failed) || failed.Executed || failed.Retryable != outage.retryable || runs != 0 {
 					t.Errorf("fail closed: %v (%+v) after %d runs", err, failed, runs)
 				}
 				db.ResetLog()
-				var seen eventLog
-				open := newKeylessGuard(t, store, idempotent.Config{
-					Operation: "open", FailOpen: true, Observe: seen.observe,
+				var seen lab.EventLog
+				open := lab.NewKeylessGuard(t, store, idempotent.Config{
+					Operation: "open", FailOpen: true, Observe: seen.Observe,
 				})
 				for want := 1; want <= 2; want++ {
 					if _, err := idempotent.Do(within(t, time.Minute), open, "k", count); err != nil || runs != want {
@@ -764,7 +765,7 @@ func TestReport44WithTheStoreDownNothingRunsUnlessConfigured(t *testing.T) {
 						t.Errorf("fail open sent a %s", r.Operation)
 					}
 				}
-				if kinds := seen.kinds(); !slices.Contains(kinds, idempotent.EventUnprotected) {
+				if kinds := seen.Kinds(); !slices.Contains(kinds, idempotent.EventUnprotected) {
 					t.Errorf("events %v", kinds)
 				}
 			})

@@ -10,6 +10,7 @@ import (
 
 	"github.com/ikkai-go/idempotency"
 	"github.com/ikkai-go/idempotency/idempotent"
+	"github.com/ikkai-go/idempotency/idempotent/internal/lab"
 	"github.com/ikkai-go/idempotency/internal/resumption"
 	"github.com/ikkai-go/idempotency/persistence"
 )
@@ -43,7 +44,7 @@ func TestAResumedFunctionMayCallOtherOperations(t *testing.T) {
 			t.Errorf("%s: it has run: %t, and ends with %v", name, ran, err)
 		}
 	}
-	other := newKeylessGuard(t, persistence.NewMemory(), idempotent.Config{Operation: "mail"})
+	other := lab.NewKeylessGuard(t, persistence.NewMemory(), idempotent.Config{Operation: "mail"})
 	if err := other.Do(resuming(t, "payment#1"), "letter", nothing); err != nil {
 		t.Errorf("a call of another operation ends with %v", err)
 	}

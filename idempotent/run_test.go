@@ -11,6 +11,7 @@ import (
 
 	"github.com/ikkai-go/idempotency"
 	"github.com/ikkai-go/idempotency/idempotent"
+	"github.com/ikkai-go/idempotency/idempotent/internal/lab"
 	"github.com/ikkai-go/idempotency/persistence"
 	"github.com/ikkai-go/idempotency/persistence/dynamostore"
 )
@@ -36,8 +37,8 @@ func TestARecordSaysWhichRunHasItAndSinceWhen(t *testing.T) {
 	for _, onlyEnlists := range []bool{false, true} {
 		synctest.Test(t, func(t *testing.T) {
 			asFunction(t, "payment", "7")
-			_, store := newDynamo(t)
-			guard := newKeylessGuard(t, store, idempotent.Config{OnlyEnlists: onlyEnlists})
+			_, store := lab.NewDynamo(t)
+			guard := lab.NewKeylessGuard(t, store, idempotent.Config{OnlyEnlists: onlyEnlists})
 			begun := time.Now()
 			_, err := idempotent.Do(asRequest(t.Context()), guard, "order-1", func(context.Context) (string, error) {
 				time.Sleep(3 * time.Second)
@@ -58,14 +59,14 @@ func TestARecordSaysWhichRunHasItAndSinceWhen(t *testing.T) {
 func TestATakeOverIsOfTheRunThatHasTakenOver(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		asFunction(t, "payment", "7")
-		_, store := newDynamo(t)
+		_, store := lab.NewDynamo(t)
 		dead := persistence.Claim{Key: orderKey(t), Owner: "dead", Now: time.Now(), LeaseUntil: time.Now().Add(time.Second), ExpiresAt: time.Now().Add(time.Hour),
 			Run: persistence.Run{StartedAt: time.Now(), Function: "payment:6", RequestID: "before"}}
 		if _, err := store.Acquire(t.Context(), dead); err != nil {
 			t.Fatal(err)
 		}
 		time.Sleep(time.Minute)
-		guard := newKeylessGuard(t, store, idempotent.Config{})
+		guard := lab.NewKeylessGuard(t, store, idempotent.Config{})
 		begun := time.Now()
 		if _, err := idempotent.Do(t.Context(), guard, "order-1", func(context.Context) (string, error) { return "paid", nil }); err != nil {
 			t.Fatal(err)

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/ikkai-go/idempotency/idempotent"
+	"github.com/ikkai-go/idempotency/idempotent/internal/lab"
 	"github.com/ikkai-go/idempotency/idempotent/saga"
 	"github.com/ikkai-go/idempotency/persistence"
 	"github.com/ikkai-go/idempotency/persistence/storekit"
@@ -83,7 +84,7 @@ func TestUndoingOutlastsALease(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				charge := saga.NewStep(saga.Spec[int]{Name: "charge", Compensate: func(ctx context.Context, _ saga.Call, _ int) error { return pause(ctx, 5*time.Minute) }})
-				guard := newKeylessGuard(t, persistence.NewMemory(), idempotent.Config{Steps: saga.Steps(charge)})
+				guard := lab.NewKeylessGuard(t, persistence.NewMemory(), idempotent.Config{Steps: saga.Steps(charge)})
 				run := func(ctx context.Context) (int, error) {
 					if _, err := charge.Run(ctx, one); err != nil {
 						return 0, err
@@ -115,7 +116,7 @@ func TestShortLeasesAreRenewedInTime(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				guard := newKeylessGuard(t, persistence.NewMemory(), config)
+				guard := lab.NewKeylessGuard(t, persistence.NewMemory(), config)
 				if _, err := idempotent.Do(within(t, time.Minute), guard, "k", func(ctx context.Context) (int, error) { return 1, pause(ctx, 40*time.Second) }); err != nil {
 					t.Error(err)
 				}
@@ -134,7 +135,7 @@ func TestARenewalThatHangsIsSentAgain(t *testing.T) {
 			}
 			return store.Front.Renew(ctx, l)
 		}
-		guard := newKeylessGuard(t, store, idempotent.Config{})
+		guard := lab.NewKeylessGuard(t, store, idempotent.Config{})
 		if _, err := idempotent.Do(within(t, 15*time.Minute), guard, "k", func(ctx context.Context) (int, error) { return 1, pause(ctx, 5*time.Minute) }); err != nil {
 			t.Error(err)
 		}
@@ -147,7 +148,7 @@ func TestTheContextEndsBeforeTheLeaseByAnyClock(t *testing.T) {
 	for lease := 2 * time.Second; lease <= 6*time.Second; lease += 500 * time.Millisecond {
 		synctest.Test(t, func(t *testing.T) {
 			memory := persistence.NewMemory()
-			guard := newKeylessGuard(t, memory, idempotent.Config{Lease: lease})
+			guard := lab.NewKeylessGuard(t, memory, idempotent.Config{Lease: lease})
 			_, _ = idempotent.Do(within(t, 4500*time.Millisecond), guard, "k", func(ctx context.Context) (int, error) {
 				<-ctx.Done()
 				if until := memory.Records()[0].LeaseUntil; time.Now().After(until.Add(-time.Second)) {
@@ -171,7 +172,7 @@ func TestSettlingHasTimeWheneverTheFunctionEnds(t *testing.T) {
 				}
 				return store.Front.Complete(ctx, l, o)
 			}
-			guard := newKeylessGuard(t, store, idempotent.Config{})
+			guard := lab.NewKeylessGuard(t, store, idempotent.Config{})
 			if _, err := idempotent.Do(within(t, 10*time.Second), guard, "k", func(context.Context) (int, error) {
 				time.Sleep(end)
 				return 1, nil
@@ -188,7 +189,7 @@ func TestAnUnprotectedRunLeavesAnEarlierAttemptsSteps(t *testing.T) {
 	store := &odd{Front: storekit.NewFront(persistence.NewMemory())}
 	undone, soldOut := 0, false
 	reserve := saga.NewStep(saga.Spec[int]{Name: "reserve", Compensate: func(context.Context, saga.Call, int) error { undone++; return nil }})
-	guard := newKeylessGuard(t, store, idempotent.Config{Steps: saga.Steps(reserve), FailOpen: true})
+	guard := lab.NewKeylessGuard(t, store, idempotent.Config{Steps: saga.Steps(reserve), FailOpen: true})
 	run := func() error {
 		_, err := idempotent.Do(within(t, time.Minute), guard, "k", func(ctx context.Context) (int, error) {
 			if _, err := reserve.Run(ctx, one); err != nil {
@@ -224,7 +225,7 @@ func TestAnUnprotectedRunIsSettledWhateverItsResult(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			store := &odd{Front: storekit.NewFront(persistence.NewMemory())}
-			guard := newKeylessGuard(t, store, idempotent.Config{FailOpen: true})
+			guard := lab.NewKeylessGuard(t, store, idempotent.Config{FailOpen: true})
 			store.acquire = store.appliedUnheard
 			store.complete = func(ctx context.Context, l persistence.Lease, o persistence.Outcome) error {
 				if test.tooLarge && !o.ResultOmitted {
@@ -281,14 +282,14 @@ func TestAStepThatCannotHaveHappenedMayRunAgain(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			s := newShop(t, 5)
-			store := &odd{Front: storekit.NewFront(s.store)}
+			s := lab.NewShop(t, 5)
+			store := &odd{Front: storekit.NewFront(s.Store)}
 			takeStep := saga.NewStep(saga.Spec[int]{Name: "take", AtMostOnce: true})
-			guard := newKeylessGuard(t, store, idempotent.Config{Steps: saga.Steps(takeStep)})
+			guard := lab.NewKeylessGuard(t, store, idempotent.Config{Steps: saga.Steps(takeStep)})
 			call := func() error {
 				_, err := idempotent.Do(within(t, time.Minute), guard, "k", func(ctx context.Context) (int, error) {
 					return takeStep.Run(ctx, func(ctx context.Context, _ saga.Call) (int, error) {
-						return 1, take(ctx, 1, errOutOfStock)
+						return 1, lab.Take(ctx, 1, lab.ErrOutOfStock)
 					})
 				})
 				return err
@@ -300,8 +301,8 @@ func TestAStepThatCannotHaveHappenedMayRunAgain(t *testing.T) {
 				}
 			}
 			store.checkpoint, store.checkpointWith = nil, nil
-			if err := call(); err != nil || s.left() != 4 { // once, in whichever try
-				t.Errorf("%d left: %v", s.left(), err)
+			if err := call(); err != nil || s.Left() != 4 { // once, in whichever try
+				t.Errorf("%d left: %v", s.Left(), err)
 			}
 		})
 	}
@@ -311,14 +312,14 @@ func TestAStepThatCannotHaveHappenedMayRunAgain(t *testing.T) {
 func TestStuckIsWhatNoArrivalGetsPast(t *testing.T) {
 	t.Run("a step that the function does without", func(t *testing.T) {
 		mailStep := saga.NewStep(saga.Spec[int]{Name: "mail", AtMostOnce: true})
-		guard := newKeylessGuard(t, persistence.NewMemory(), idempotent.Config{Steps: saga.Steps(named[int]("reserve"), mailStep, named[int]("charge"))})
+		guard := lab.NewKeylessGuard(t, persistence.NewMemory(), idempotent.Config{Steps: saga.Steps(lab.Named[int]("reserve"), mailStep, lab.Named[int]("charge"))})
 		for try := range 3 {
 			_, err := idempotent.Do(t.Context(), guard, "k", func(ctx context.Context) (int, error) {
-				if _, err := named[int]("reserve").Run(ctx, one); err != nil {
+				if _, err := lab.Named[int]("reserve").Run(ctx, one); err != nil {
 					return 0, err
 				}
 				_, _ = mailStep.Run(ctx, func(context.Context, saga.Call) (int, error) { return 0, errBroken })
-				return named[int]("charge").Run(ctx, func(context.Context, saga.Call) (int, error) {
+				return lab.Named[int]("charge").Run(ctx, func(context.Context, saga.Call) (int, error) {
 					if try < 2 {
 						return 0, errors.New("reset")
 					}
@@ -331,14 +332,14 @@ func TestStuckIsWhatNoArrivalGetsPast(t *testing.T) {
 		}
 	})
 	t.Run("a step that the code can't have", func(t *testing.T) {
-		var seen eventLog
-		guard := newKeylessGuard(t, persistence.NewMemory(), idempotent.Config{Steps: saga.Steps(named[int]("reserve")), Observe: seen.observe})
+		var seen lab.EventLog
+		guard := lab.NewKeylessGuard(t, persistence.NewMemory(), idempotent.Config{Steps: saga.Steps(lab.Named[int]("reserve")), Observe: seen.Observe})
 		for range 2 {
 			_, err := idempotent.Do(t.Context(), guard, "k", func(ctx context.Context) (int, error) {
-				if _, err := named[int]("reserve").Run(ctx, one); err != nil {
+				if _, err := lab.Named[int]("reserve").Run(ctx, one); err != nil {
 					return 0, err
 				}
-				return named[int]("charge").Run(ctx, one)
+				return lab.Named[int]("charge").Run(ctx, one)
 			})
 			if v := idempotent.VerdictOf(err); v.Code != idempotent.CodeStuck || v.Retry || v.Done != idempotent.DoneSomething {
 				t.Errorf("%+v: %v", v, err)
@@ -354,7 +355,7 @@ func TestNothingGoesOnUndoingWithoutARecord(t *testing.T) {
 		return persistence.Record{}, errDown
 	}
 	charge := saga.NewStep(saga.Spec[int]{Name: "charge", Compensate: func(context.Context, saga.Call, int) error { return errBroken }})
-	guard := newKeylessGuard(t, store, idempotent.Config{Steps: saga.Steps(charge), FailOpen: true})
+	guard := lab.NewKeylessGuard(t, store, idempotent.Config{Steps: saga.Steps(charge), FailOpen: true})
 	_, err := idempotent.Do(t.Context(), guard, "k", func(ctx context.Context) (int, error) {
 		if _, err := charge.Run(ctx, one); err != nil {
 			return 0, err
@@ -374,7 +375,7 @@ func TestARunWithoutARecordIsNotStartedTooLate(t *testing.T) {
 			time.Sleep(40 * time.Second) // virtual: the environment is frozen
 			return persistence.Record{}, errDown
 		}
-		guard := newKeylessGuard(t, store, idempotent.Config{FailOpen: true})
+		guard := lab.NewKeylessGuard(t, store, idempotent.Config{FailOpen: true})
 		ctx := within(t, time.Minute)
 		_, err := idempotent.Do(ctx, guard.Batch(ctx, 20*time.Second), "k", func(context.Context) (int, error) { t.Error("started"); return 0, nil })
 		if !errors.Is(err, idempotent.ErrNotStarted) {

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/ikkai-go/idempotency/idempotent"
+	"github.com/ikkai-go/idempotency/idempotent/internal/lab"
 	"github.com/ikkai-go/idempotency/idempotent/saga"
 	"github.com/ikkai-go/idempotency/persistence"
 	"github.com/ikkai-go/idempotency/persistence/dynamostore"
@@ -26,7 +27,7 @@ func TestTheWritesOfAnUndoneSagaAreDropped(t *testing.T) {
 	}{
 		"a saga, and an answer": {func(ctx context.Context) (string, error) {
 			_, err := saga.Run(ctx, func(ctx context.Context) (string, error) {
-				return "", errors.Join(take(ctx, 3, errOutOfStock), declined)
+				return "", errors.Join(lab.Take(ctx, 3, lab.ErrOutOfStock), declined)
 			})
 			if errors.Is(err, idempotent.ErrPermanent) {
 				return "declined", nil
@@ -35,15 +36,15 @@ func TestTheWritesOfAnUndoneSagaAreDropped(t *testing.T) {
 		}, 10},
 		"a saga, and an answer with a write": {func(ctx context.Context) (string, error) {
 			_, err := saga.Run(ctx, func(ctx context.Context) (string, error) {
-				return "", errors.Join(take(ctx, 3, errOutOfStock), declined)
+				return "", errors.Join(lab.Take(ctx, 3, lab.ErrOutOfStock), declined)
 			})
 			if errors.Is(err, idempotent.ErrPermanent) {
-				return "declined", take(ctx, 1, errOutOfStock)
+				return "declined", lab.Take(ctx, 1, lab.ErrOutOfStock)
 			}
 			return "", err
 		}, 9},
 		"a saga, and another that is undone": {func(ctx context.Context) (string, error) {
-			if _, err := saga.Run(ctx, func(ctx context.Context) (string, error) { return "", take(ctx, 3, errOutOfStock) }); err != nil {
+			if _, err := saga.Run(ctx, func(ctx context.Context) (string, error) { return "", lab.Take(ctx, 3, lab.ErrOutOfStock) }); err != nil {
 				return "", err
 			}
 			_, err := saga.Run(ctx, func(context.Context) (string, error) { return "", declined })
@@ -53,23 +54,23 @@ func TestTheWritesOfAnUndoneSagaAreDropped(t *testing.T) {
 			return "", err
 		}, 10},
 		"the call": {func(ctx context.Context) (string, error) {
-			return "", errors.Join(take(ctx, 3, errOutOfStock), declined)
+			return "", errors.Join(lab.Take(ctx, 3, lab.ErrOutOfStock), declined)
 		}, 10},
 		"a saga that is not undone": {func(ctx context.Context) (string, error) {
-			return saga.Run(ctx, func(ctx context.Context) (string, error) { return "sold", take(ctx, 3, errOutOfStock) })
+			return saga.Run(ctx, func(ctx context.Context) (string, error) { return "sold", lab.Take(ctx, 3, lab.ErrOutOfStock) })
 		}, 7},
 	} {
 		t.Run(name, func(t *testing.T) {
-			s := newShop(t, 10)
+			s := lab.NewShop(t, 10)
 			charge := saga.NewStep(saga.Spec[string]{Name: "charge", Compensate: func(context.Context, saga.Call, string) error { return nil }})
-			g := newKeylessGuard(t, s.store, idempotent.Config{Steps: saga.Steps(charge)})
+			g := lab.NewKeylessGuard(t, s.Store, idempotent.Config{Steps: saga.Steps(charge)})
 			_, _ = idempotent.Do(t.Context(), g, "k", func(ctx context.Context) (string, error) {
 				if _, err := charge.Run(ctx, func(context.Context, saga.Call) (string, error) { return "ch", nil }); err != nil {
 					return "", err
 				}
 				return test.run(ctx)
 			})
-			if left := s.left(); left != test.left {
+			if left := s.Left(); left != test.left {
 				t.Errorf("%d boxes left, want %d", left, test.left)
 			}
 		})
@@ -80,13 +81,13 @@ func TestTheWritesOfAnUndoneSagaAreDropped(t *testing.T) {
 func TestBytesInFlightAreBooked(t *testing.T) {
 	for range 20 {
 		synctest.Test(t, func(t *testing.T) {
-			_, store := newDynamo(t)
+			_, store := lab.NewDynamo(t)
 			undone := 0
 			steps := make(map[string]*saga.Step[string])
 			for _, name := range []string{"a", "b"} {
 				steps[name] = saga.NewStep(saga.Spec[string]{Name: name, Compensate: func(context.Context, saga.Call, string) error { undone++; return nil }})
 			}
-			g := newKeylessGuard(t, store, idempotent.Config{Steps: saga.Steps(steps["a"], steps["b"])})
+			g := lab.NewKeylessGuard(t, store, idempotent.Config{Steps: saga.Steps(steps["a"], steps["b"])})
 			_, err := idempotent.Do(t.Context(), g, "k", func(ctx context.Context) (string, error) {
 				done := make(chan error)
 				for name, size := range map[string]int{"a": 200_000, "b": 209_100} {
@@ -107,34 +108,34 @@ func TestBytesInFlightAreBooked(t *testing.T) {
 // An at-most-once step whose write was refused has not happened: it may run again, in the
 // next attempt too, as often as it takes.
 func TestARefusedAtMostOnceStepMayRunAgain(t *testing.T) {
-	s := newShop(t, 0)
+	s := lab.NewShop(t, 0)
 	takeStep := saga.NewStep(saga.Spec[string]{Name: "take", AtMostOnce: true})
-	config := idempotent.Config{Steps: saga.Steps(named[string]("first"), takeStep)}
+	config := idempotent.Config{Steps: saga.Steps(lab.Named[string]("first"), takeStep)}
 	run := func(ctx context.Context) (string, error) {
-		if _, err := named[string]("first").Run(ctx, func(context.Context, saga.Call) (string, error) { return "", nil }); err != nil {
+		if _, err := lab.Named[string]("first").Run(ctx, func(context.Context, saga.Call) (string, error) { return "", nil }); err != nil {
 			return "", err
 		}
 		return takeStep.Run(ctx, func(ctx context.Context, _ saga.Call) (string, error) {
-			return "taken", take(ctx, 1, errOutOfStock)
+			return "taken", lab.Take(ctx, 1, lab.ErrOutOfStock)
 		})
 	}
 	for range 3 {
-		_, err := idempotent.Do(t.Context(), newKeylessGuard(t, newStoreOn(t, s.db), config), "k", run)
-		if v := idempotent.VerdictOf(err); !errors.Is(err, errOutOfStock) || v.Code != idempotent.CodePartialSuccess || !v.Retry {
+		_, err := idempotent.Do(t.Context(), lab.NewKeylessGuard(t, lab.NewStoreOn(t, s.DB), config), "k", run)
+		if v := idempotent.VerdictOf(err); !errors.Is(err, lab.ErrOutOfStock) || v.Code != idempotent.CodePartialSuccess || !v.Retry {
 			t.Fatalf("%+v: %v", v, err)
 		}
 	}
-	s.stock(5)
-	got, err := idempotent.Do(t.Context(), newKeylessGuard(t, newStoreOn(t, s.db), config), "k", run)
-	if err != nil || got != "taken" || s.left() != 4 {
-		t.Errorf("got %q, %v, %d left", got, err, s.left())
+	s.Stock(5)
+	got, err := idempotent.Do(t.Context(), lab.NewKeylessGuard(t, lab.NewStoreOn(t, s.DB), config), "k", run)
+	if err != nil || got != "taken" || s.Left() != 4 {
+		t.Errorf("got %q, %v, %d left", got, err, s.Left())
 	}
 }
 
 // One that dies while it is under way is unknown all the same, however often it was
 // declined before.
 func TestADeclinedStepThatWasStartedAgainIsUnknown(t *testing.T) {
-	s := newShop(t, 0)
+	s := lab.NewShop(t, 0)
 	takeStep := saga.NewStep(saga.Spec[string]{Name: "take", AtMostOnce: true})
 	config := idempotent.Config{Steps: saga.Steps(takeStep)}
 	step := func(fn func(context.Context) (string, error)) func(context.Context) (string, error) {
@@ -143,10 +144,10 @@ func TestADeclinedStepThatWasStartedAgainIsUnknown(t *testing.T) {
 		}
 	}
 	call := func(fn func(context.Context) (string, error)) error {
-		_, err := idempotent.Do(t.Context(), newKeylessGuard(t, newStoreOn(t, s.db), config), "k", step(fn))
+		_, err := idempotent.Do(t.Context(), lab.NewKeylessGuard(t, lab.NewStoreOn(t, s.DB), config), "k", step(fn))
 		return err
 	}
-	if err := call(func(ctx context.Context) (string, error) { return "", take(ctx, 1, errOutOfStock) }); !errors.Is(err, errOutOfStock) {
+	if err := call(func(ctx context.Context) (string, error) { return "", lab.Take(ctx, 1, lab.ErrOutOfStock) }); !errors.Is(err, lab.ErrOutOfStock) {
 		t.Fatal(err)
 	}
 	if err := call(func(context.Context) (string, error) { return "", errBroken }); !errors.Is(err, errBroken) { // or so it says
@@ -186,22 +187,22 @@ func TestTheRecordIsTheAnswerWhereItSaysOtherwise(t *testing.T) {
 	store.first = func(ctx context.Context, l persistence.Lease) error {
 		return store.Complete(ctx, l, persistence.Outcome{Status: persistence.StatusCompleted, Result: []byte(`"sold"`), ExpiresAt: now.Truncate(time.Second)})
 	}
-	var seen eventLog
-	g := newKeylessGuard(t, store, idempotent.Config{Observe: seen.observe})
-	got, err := idempotent.Do(t.Context(), g, "k", func(context.Context) (string, error) { return "", errOutOfStock })
+	var seen lab.EventLog
+	g := lab.NewKeylessGuard(t, store, idempotent.Config{Observe: seen.Observe})
+	got, err := idempotent.Do(t.Context(), g, "k", func(context.Context) (string, error) { return "", lab.ErrOutOfStock })
 	if err != nil || got != "sold" {
 		t.Errorf("got %q, %v; the record says COMPLETED", got, err)
 	}
-	if kinds := seen.kinds(); !slices.Equal(kinds, []idempotent.EventKind{idempotent.EventReplayed}) {
+	if kinds := seen.Kinds(); !slices.Equal(kinds, []idempotent.EventKind{idempotent.EventReplayed}) {
 		t.Errorf("events %v", kinds)
 	}
 }
 
 func TestAStepReturnsWhatTheRecordHasOfIt(t *testing.T) {
 	store := &settledOtherwise{Memory: persistence.NewMemory(), first: func(context.Context, persistence.Lease) error { return nil }}
-	g := newKeylessGuard(t, store, idempotent.Config{Steps: saga.Steps(named[string]("reserve"))})
+	g := lab.NewKeylessGuard(t, store, idempotent.Config{Steps: saga.Steps(lab.Named[string]("reserve"))})
 	got, err := idempotent.Do(t.Context(), g, "k", func(ctx context.Context) (string, error) {
-		return named[string]("reserve").Run(ctx, func(context.Context, saga.Call) (string, error) { return "reservation-2", nil })
+		return lab.Named[string]("reserve").Run(ctx, func(context.Context, saga.Call) (string, error) { return "reservation-2", nil })
 	})
 	if err != nil || got != "reservation-1" {
 		t.Errorf("got %q, %v", got, err)
@@ -212,13 +213,13 @@ func TestAStepReturnsWhatTheRecordHasOfIt(t *testing.T) {
 func TestNoResultOfWritesThatWereNotApplied(t *testing.T) {
 	for name, writes := range map[string]bool{"with writes": true, "without": false} {
 		t.Run(name, func(t *testing.T) {
-			s := newShop(t, 10)
-			g := newKeylessGuard(t, s.store, idempotent.Config{})
+			s := lab.NewShop(t, 10)
+			g := lab.NewKeylessGuard(t, s.Store, idempotent.Config{})
 			got, err := idempotent.Do(t.Context(), g, "k", func(ctx context.Context) (string, error) {
 				call, _ := idempotent.CallFrom(ctx)
-				usurp(t, s.store, call.Key)
+				usurp(t, s.Store, call.Key)
 				if writes {
-					return "sold", take(ctx, 1, errOutOfStock)
+					return "sold", lab.Take(ctx, 1, lab.ErrOutOfStock)
 				}
 				return "sold", nil
 			})
@@ -244,7 +245,7 @@ func TestUndoingWithoutARecordIsBounded(t *testing.T) {
 			<-ctx.Done()
 			return ctx.Err()
 		}})
-		g := newKeylessGuard(t, &struct {
+		g := lab.NewKeylessGuard(t, &struct {
 			unreachable
 			persistence.Checkpointer
 		}{Checkpointer: persistence.NewMemory()}, idempotent.Config{Steps: saga.Steps(a), FailOpen: true})
@@ -280,7 +281,7 @@ func (s *latecomer) CheckpointWith(ctx context.Context, l persistence.Lease, ste
 		}
 		return &persistence.Fault{Op: "checkpoint", Retryable: true, Err: errBroken}
 	}
-	return &persistence.RefusedError{Err: errOutOfStock}
+	return &persistence.RefusedError{Err: lab.ErrOutOfStock}
 }
 
 func (s *latecomer) Checkpoint(ctx context.Context, l persistence.Lease, step string, output []byte) error {
@@ -297,13 +298,15 @@ func (s *latecomer) Checkpoint(ctx context.Context, l persistence.Lease, step st
 func TestAStepThatArrivesLateIsUndone(t *testing.T) {
 	for name, arrives := range map[string]bool{"it arrives": true, "it does not": false} {
 		t.Run(name, func(t *testing.T) {
-			s := newShop(t, 10)
-			store := &latecomer{Store: s.store}
-			step := saga.NewStep(saga.Spec[string]{Name: "take", Compensate: func(ctx context.Context, _ saga.Call, _ string) error { return take(ctx, -3, errBroken) }})
-			g := newKeylessGuard(t, store, idempotent.Config{Steps: saga.Steps(step)})
+			s := lab.NewShop(t, 10)
+			store := &latecomer{Store: s.Store}
+			step := saga.NewStep(saga.Spec[string]{Name: "take", Compensate: func(ctx context.Context, _ saga.Call, _ string) error { return lab.Take(ctx, -3, errBroken) }})
+			g := lab.NewKeylessGuard(t, store, idempotent.Config{Steps: saga.Steps(step)})
 			_, err := idempotent.Do(t.Context(), g, "k", func(ctx context.Context) (string, error) {
 				for range 2 {
-					_, err := step.Run(ctx, func(ctx context.Context, _ saga.Call) (string, error) { return "box", take(ctx, 3, errOutOfStock) })
+					_, err := step.Run(ctx, func(ctx context.Context, _ saga.Call) (string, error) {
+						return "box", lab.Take(ctx, 3, lab.ErrOutOfStock)
+					})
 					if err == nil {
 						t.Error("no error")
 					}
@@ -314,7 +317,7 @@ func TestAStepThatArrivesLateIsUndone(t *testing.T) {
 				store.through = true
 				return "", idempotent.Permanent(errBroken)
 			})
-			if left := s.left(); left != 10 || !errors.Is(err, idempotent.ErrPermanent) || errors.Is(err, saga.ErrCompensation) {
+			if left := s.Left(); left != 10 || !errors.Is(err, idempotent.ErrPermanent) || errors.Is(err, saga.ErrCompensation) {
 				t.Errorf("%d left: %v", left, err)
 			}
 		})

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/ikkai-go/idempotency/idempotent"
+	"github.com/ikkai-go/idempotency/idempotent/internal/lab"
 	"github.com/ikkai-go/idempotency/persistence/dynamostore/dynamotest"
 )
 
@@ -16,7 +17,7 @@ import (
 // truth: nothing has happened.
 func TestCallersOfAThrottledTableComeBackApart(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		db, store := newDynamo(t)
+		db, store := lab.NewDynamo(t)
 		guard, err := idempotent.New(store, idempotent.Config{Operation: "payment", Logger: slog.New(slog.DiscardHandler)})
 		if err != nil {
 			t.Fatal(err)

@@ -16,6 +16,7 @@ import (
 
 	"github.com/ikkai-go/idempotency"
 	"github.com/ikkai-go/idempotency/idempotent"
+	"github.com/ikkai-go/idempotency/idempotent/internal/lab"
 	"github.com/ikkai-go/idempotency/idempotent/saga"
 	"github.com/ikkai-go/idempotency/persistence"
 	"github.com/ikkai-go/idempotency/persistence/cached"
@@ -176,7 +177,7 @@ func TestEveryPartThatBeginsEnds(t *testing.T) {
 			var book spans
 			test.config.Operation, test.config.Key, test.config.Trace = "payment", key, book.trace
 			test.config.Logger = slog.New(slog.DiscardHandler)
-			db, store := newDynamo(t)
+			db, store := lab.NewDynamo(t)
 			if test.deny {
 				db.Inject(dynamotest.Fault{Times: dynamotest.Always, Do: dynamotest.Deny()})
 			}
@@ -201,7 +202,7 @@ func TestEveryPartThatBeginsEnds(t *testing.T) {
 func TestARenewalIsAPartOfItsCall(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var book spans
-		guard := newKeylessGuard(t, persistence.NewMemory(), idempotent.Config{Trace: book.trace})
+		guard := lab.NewKeylessGuard(t, persistence.NewMemory(), idempotent.Config{Trace: book.trace})
 		_, err := idempotent.Do(t.Context(), guard, "o1", func(context.Context) (int, error) {
 			time.Sleep(45 * time.Second)
 			return 1, nil
@@ -218,7 +219,7 @@ func TestARenewalIsAPartOfItsCall(t *testing.T) {
 func TestACacheIsAsked(t *testing.T) {
 	var book spans
 	store := cached.New(persistence.NewMemory(), cached.Limits{})
-	guard := newKeylessGuard(t, store, idempotent.Config{Trace: book.trace, ReadFirst: true})
+	guard := lab.NewKeylessGuard(t, store, idempotent.Config{Trace: book.trace, ReadFirst: true})
 	for range 2 {
 		if _, err := idempotent.Do(t.Context(), guard, "o1", func(context.Context) (int, error) { return 1, nil }); err != nil {
 			t.Error(err)
@@ -231,7 +232,7 @@ func TestACacheIsAsked(t *testing.T) {
 
 // A hook that returns nothing changes nothing.
 func TestATraceMayReturnNothing(t *testing.T) {
-	guard := newKeylessGuard(t, persistence.NewMemory(), idempotent.Config{
+	guard := lab.NewKeylessGuard(t, persistence.NewMemory(), idempotent.Config{
 		Trace: func(context.Context, idempotent.Event) (context.Context, func(idempotent.Event)) { return nil, nil },
 	})
 	if got, err := idempotent.Do(t.Context(), guard, "o1", func(context.Context) (int, error) { return 1, nil }); got != 1 || err != nil {
@@ -241,7 +242,7 @@ func TestATraceMayReturnNothing(t *testing.T) {
 
 // Where nobody is told, nothing is allocated for it.
 func TestPartsCostNothingWhereNobodyIsTold(t *testing.T) {
-	guard := newKeylessGuard(t, persistence.NewMemory(), idempotent.Config{})
+	guard := lab.NewKeylessGuard(t, persistence.NewMemory(), idempotent.Config{})
 	ctx := t.Context()
 	if n := testing.AllocsPerRun(100, func() {
 		_, end := guard.Begin(ctx, idempotent.Event{Kind: idempotent.EventBatch})
@@ -254,8 +255,8 @@ func TestPartsCostNothingWhereNobodyIsTold(t *testing.T) {
 // DynamoDB says what it charges for what it carries out.
 func TestARequestTellsWhatItWasCharged(t *testing.T) {
 	charged := make(map[string]float64)
-	_, store := newDynamo(t)
-	guard := newKeylessGuard(t, store, idempotent.Config{Trace: func(ctx context.Context, _ idempotent.Event) (context.Context, func(idempotent.Event)) {
+	_, store := lab.NewDynamo(t)
+	guard := lab.NewKeylessGuard(t, store, idempotent.Config{Trace: func(ctx context.Context, _ idempotent.Event) (context.Context, func(idempotent.Event)) {
 		return ctx, func(e idempotent.Event) { charged[string(e.Kind)+" "+e.Request] += e.Units }
 	}})
 	for range 2 {

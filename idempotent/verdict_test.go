@@ -10,6 +10,7 @@ import (
 	"github.com/ikkai-go/idempotency"
 	"github.com/ikkai-go/idempotency/idempotent"
 	"github.com/ikkai-go/idempotency/idempotent/batch"
+	"github.com/ikkai-go/idempotency/idempotent/internal/lab"
 	"github.com/ikkai-go/idempotency/idempotent/saga"
 	"github.com/ikkai-go/idempotency/persistence"
 )
@@ -71,8 +72,8 @@ func TestAnErrorIsJudgedByTheOutermost(t *testing.T) {
 
 // An error that a function has from a guarded call of its own is the function's error.
 func TestAnErrorThatAFunctionPassesOnIsItsOwn(t *testing.T) {
-	inner := newKeylessGuard(t, persistence.NewMemory(), idempotent.Config{Operation: "inner"})
-	outer := newKeylessGuard(t, persistence.NewMemory(), idempotent.Config{})
+	inner := lab.NewKeylessGuard(t, persistence.NewMemory(), idempotent.Config{Operation: "inner"})
+	outer := lab.NewKeylessGuard(t, persistence.NewMemory(), idempotent.Config{})
 	charged := false
 	_, err := idempotent.Do(t.Context(), outer, "k", func(ctx context.Context) (string, error) {
 		charged = true
@@ -89,7 +90,7 @@ func TestAnErrorThatAFunctionPassesOnIsItsOwn(t *testing.T) {
 // What a function has passed on may be in other hands as well, to whom it says what it said.
 func TestAnErrorThatIsPassedOnSaysTheSameToOthers(t *testing.T) {
 	shared := &idempotent.KeyError{Operation: "inner", Err: errBroken}
-	guard := newKeylessGuard(t, persistence.NewMemory(), idempotent.Config{})
+	guard := lab.NewKeylessGuard(t, persistence.NewMemory(), idempotent.Config{})
 	for range 2 {
 		_, err := idempotent.Do(t.Context(), guard, "k", func(context.Context) (string, error) { return "", shared })
 		if v := idempotent.VerdictOf(err); v.Code != idempotent.CodeFunctionFailed || v.Done != idempotent.DoneMaybe {

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/ikkai-go/idempotency/idempotent"
+	"github.com/ikkai-go/idempotency/idempotent/internal/lab"
 	"github.com/ikkai-go/idempotency/persistence"
 )
 
@@ -29,9 +30,9 @@ func TestADuplicateWaitsForTheOutcome(t *testing.T) {
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				var seen eventLog
+				var seen lab.EventLog
 				memory := persistence.NewMemory()
-				guard := newKeylessGuard(t, memory, idempotent.Config{Wait: test.patience, Observe: seen.observe})
+				guard := lab.NewKeylessGuard(t, memory, idempotent.Config{Wait: test.patience, Observe: seen.Observe})
 				go func() {
 					_, _ = idempotent.Do(within(t, time.Minute), guard, "k", func(context.Context) (string, error) {
 						time.Sleep(test.takes) // virtual
@@ -53,7 +54,7 @@ func TestADuplicateWaitsForTheOutcome(t *testing.T) {
 				if !errors.Is(err, test.err) || err == nil && got != "first" {
 					t.Errorf("got %q, %v", got, err)
 				}
-				if kinds := seen.kinds(); !slices.Equal(kinds, test.kinds) {
+				if kinds := seen.Kinds(); !slices.Equal(kinds, test.kinds) {
 					t.Errorf("events %v, want %v", kinds, test.kinds)
 				}
 			})
@@ -64,8 +65,8 @@ func TestADuplicateWaitsForTheOutcome(t *testing.T) {
 // Waiting costs reads, not writes, where the store can read.
 func TestWaitingOnlyReads(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		db, store := newDynamo(t)
-		guard := newKeylessGuard(t, store, idempotent.Config{Wait: 10 * time.Second})
+		db, store := lab.NewDynamo(t)
+		guard := lab.NewKeylessGuard(t, store, idempotent.Config{Wait: 10 * time.Second})
 		go func() {
 			_, _ = idempotent.Do(within(t, time.Minute), guard, "k", func(context.Context) (string, error) {
 				time.Sleep(5 * time.Second) // virtual
@@ -95,7 +96,7 @@ func TestWaitingOnlyReads(t *testing.T) {
 func TestAWaitingDuplicateTakesOverFromADeadRun(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		memory := persistence.NewMemory()
-		guard := newKeylessGuard(t, memory, idempotent.Config{Wait: 20 * time.Second})
+		guard := lab.NewKeylessGuard(t, memory, idempotent.Config{Wait: 20 * time.Second})
 		die(t, guard, "k", 3*time.Second)
 		started := time.Now()
 		got, err := idempotent.Do(within(t, time.Minute), guard, "k", func(context.Context) (string, error) {
@@ -113,7 +114,7 @@ func TestAWaitingDuplicateTakesOverFromADeadRun(t *testing.T) {
 // A waiting duplicate leaves when its own context does.
 func TestWaitingEndsWithTheContext(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		guard := newKeylessGuard(t, persistence.NewMemory(), idempotent.Config{Wait: time.Minute})
+		guard := lab.NewKeylessGuard(t, persistence.NewMemory(), idempotent.Config{Wait: time.Minute})
 		die(t, guard, "k", time.Minute)
 		ctx, cancel := context.WithCancel(within(t, time.Minute))
 		time.AfterFunc(time.Second, cancel)
@@ -145,8 +146,8 @@ func die(t *testing.T, guard *idempotent.Guard, key string, timeout time.Duratio
 // The longer a run has been under way, the later to ask again, also where its lease was
 // renewed meanwhile; but not later than when the lease is over.
 func TestALongRunIsAskedForLessAndLessOften(t *testing.T) {
-	inVirtualTime(t, func(t *testing.T, store persistence.Store) {
-		guard := newKeylessGuard(t, store, idempotent.Config{})
+	lab.InVirtualTime(t, func(t *testing.T, store persistence.Store) {
+		guard := lab.NewKeylessGuard(t, store, idempotent.Config{})
 		var run sync.WaitGroup
 		run.Go(func() {
 			_, err := idempotent.Do(within(t, 15*time.Minute), guard, "k", func(context.Context) (string, error) {

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/ikkai-go/idempotency/idempotent"
+	"github.com/ikkai-go/idempotency/idempotent/internal/lab"
 	"github.com/ikkai-go/idempotency/persistence"
 )
 
@@ -19,9 +20,9 @@ func TestAZombieCannotTouchTheWinner(t *testing.T) {
 	for _, fails := range []string{"", "fails", "fails for good", "panics"} {
 		for _, first := range []string{"zombie", "winner"} {
 			t.Run(fmt.Sprintf("the zombie %s, the %s ends first", or(fails, "succeeds"), first), func(t *testing.T) {
-				inVirtualTime(t, func(t *testing.T, store persistence.Store) {
-					var seen eventLog
-					guard := newKeylessGuard(t, store, idempotent.Config{Observe: seen.observe})
+				lab.InVirtualTime(t, func(t *testing.T, store persistence.Store) {
+					var seen lab.EventLog
+					guard := lab.NewKeylessGuard(t, store, idempotent.Config{Observe: seen.Observe})
 					zombieEnds, winnerEnds := make(chan struct{}), make(chan struct{})
 					zombie := start(t, guard, 2*time.Second, zombieEnds, "zombie", fails)
 					synctest.Wait()
@@ -60,7 +61,7 @@ func TestAZombieCannotTouchTheWinner(t *testing.T) {
 						t.Errorf("the third caller got %q, %v, want a replay of the winner", got, err)
 					}
 					counts := map[idempotent.EventKind]int{}
-					for _, kind := range seen.kinds() {
+					for _, kind := range seen.Kinds() {
 						counts[kind]++
 					}
 					if counts[idempotent.EventTakenOver] != 1 || counts[idempotent.EventLeaseLost] != 1 || counts[idempotent.EventExecuted] != 1 || counts[idempotent.EventReplayed] != 1 {
@@ -116,7 +117,7 @@ func or(s, otherwise string) string {
 // effect has happened, so recording it late is better than running it again.
 func TestALateOwnerStillFinishesWhatNobodyTookOver(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		guard := newKeylessGuard(t, persistence.NewMemory(), idempotent.Config{})
+		guard := lab.NewKeylessGuard(t, persistence.NewMemory(), idempotent.Config{})
 		got, err := idempotent.Do(within(t, time.Second), guard, "k", func(context.Context) (string, error) {
 			time.Sleep(time.Hour) // virtual
 			return "late", nil
@@ -130,9 +131,9 @@ func TestALateOwnerStillFinishesWhatNobodyTookOver(t *testing.T) {
 // With RefuseUnknown nobody runs again after a dead run, until the record expires.
 func TestAnUnknownOutcomeIsRefusedWhereConfigured(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		var seen eventLog
-		guard := newKeylessGuard(t, persistence.NewMemory(), idempotent.Config{
-			RefuseUnknown: true, TTL: time.Hour, Observe: seen.observe,
+		var seen lab.EventLog
+		guard := lab.NewKeylessGuard(t, persistence.NewMemory(), idempotent.Config{
+			RefuseUnknown: true, TTL: time.Hour, Observe: seen.Observe,
 		})
 		die(t, guard, "k", time.Second)
 		run := func(context.Context) (string, error) { return "ran", nil }
@@ -144,7 +145,7 @@ func TestAnUnknownOutcomeIsRefusedWhereConfigured(t *testing.T) {
 		if _, err := idempotent.Do(within(t, time.Minute), guard, "k", run); !errors.As(err, &unknown) || !errors.Is(err, idempotent.ErrOutcomeUnknown) {
 			t.Errorf("after the lease: %v", err)
 		}
-		if kinds := seen.kinds(); len(kinds) != 2 || kinds[1] != idempotent.EventStuck {
+		if kinds := seen.Kinds(); len(kinds) != 2 || kinds[1] != idempotent.EventStuck {
 			t.Errorf("events %v", kinds)
 		}
 		time.Sleep(time.Hour) // virtual

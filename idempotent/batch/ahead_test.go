@@ -19,6 +19,7 @@ import (
 	"github.com/ikkai-go/idempotency"
 	"github.com/ikkai-go/idempotency/idempotent"
 	"github.com/ikkai-go/idempotency/idempotent/batch"
+	"github.com/ikkai-go/idempotency/idempotent/internal/lab"
 	"github.com/ikkai-go/idempotency/persistence"
 	"github.com/ikkai-go/idempotency/persistence/cached"
 	"github.com/ikkai-go/idempotency/persistence/dynamostore"
@@ -43,7 +44,7 @@ func (l lookup) cost(t *testing.T) (requests map[string]int, used dynamotest.Cap
 	t.Helper()
 	items := l.items
 	synctest.Test(t, func(t *testing.T) {
-		db, store := newDynamo(t)
+		db, store := lab.NewDynamo(t)
 		p := newPayroll(t, items, time.Millisecond)
 		staff := p.staff
 		p.staff = nil
@@ -53,13 +54,13 @@ func (l lookup) cost(t *testing.T) (requests map[string]int, used dynamotest.Cap
 			}
 		}
 		finished := len(p.staff)
-		if _, err := p.start(within(t, time.Minute), newKeylessGuard(t, newStoreOn(t, db), idempotent.Config{}), alive); err != nil {
+		if _, err := p.start(within(t, time.Minute), lab.NewKeylessGuard(t, lab.NewStoreOn(t, db), idempotent.Config{}), alive); err != nil {
 			t.Fatal(err)
 		}
 		p.staff = staff
 		db.ResetLog()
 		db.Inject(l.faults...)
-		report, err := p.start(within(t, time.Minute), newKeylessGuard(t, store, l.config), alive)
+		report, err := p.start(within(t, time.Minute), lab.NewKeylessGuard(t, store, l.config), alive)
 		if err != nil || report.Replayed != finished || report.Done != items-finished {
 			t.Errorf("%+v, %v", report.Progress, err)
 		}
@@ -153,8 +154,8 @@ func TestALookAheadGoesOnAfterAFault(t *testing.T) {
 // What keys DynamoDB leaves unprocessed is asked for again.
 func TestWhatIsUnprocessedIsAskedForAgain(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		db, store := newDynamo(t)
-		guard := newKeylessGuard(t, store, idempotent.Config{ReadFirst: true})
+		db, store := lab.NewDynamo(t)
+		guard := lab.NewKeylessGuard(t, store, idempotent.Config{ReadFirst: true})
 		large := strings.Repeat("x", 390<<10) // of which 42 fit into an answer
 		var keys []string
 		for i := range 100 {
@@ -196,7 +197,7 @@ func TestWhatIsFoundAheadIsJudgedLikeWhatIsClaimed(t *testing.T) {
 	} {
 		t.Run(front, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				db, _ := newDynamo(t)
+				db, _ := lab.NewDynamo(t)
 				told := make(map[bool][]string)
 				for _, ahead := range []bool{false, true} {
 					told[ahead] = storyOfAMonth(t, db, in, ahead)
@@ -213,12 +214,12 @@ func TestWhatIsFoundAheadIsJudgedLikeWhatIsClaimed(t *testing.T) {
 // them.
 func storyOfAMonth(t *testing.T, db *dynamotest.DB, in func(persistence.Store) persistence.Store, ahead bool) (told []string) {
 	newGuard := func(observe func(context.Context, idempotent.Event)) *idempotent.Guard {
-		return newKeylessGuard(t, in(newStoreOn(t, db)), idempotent.Config{
+		return lab.NewKeylessGuard(t, in(lab.NewStoreOn(t, db)), idempotent.Config{
 			Operation: fmt.Sprintf("salary-%t", ahead), ReadFirst: ahead, NoLookAhead: !ahead, Observe: observe,
 			TTL: time.Hour, Fingerprint: idempotency.MustJMESPath("salary"),
 		})
 	}
-	var log eventLog
+	var log lab.EventLog
 	p := newPayroll(t, 20, time.Millisecond)
 	p.batch.Concurrency = 1
 	tenant := func(name string) context.Context {
@@ -226,11 +227,11 @@ func storyOfAMonth(t *testing.T, db *dynamotest.DB, in func(persistence.Store) p
 	}
 	tell := func(what string, report batch.Report[employee], err error) {
 		report.Elapsed = 0
-		text := fmt.Sprintf("%s: %+v %v %v %v", what, report.Progress, report.Errors, err, log.kinds())
+		text := fmt.Sprintf("%s: %+v %v %v %v", what, report.Progress, report.Errors, err, log.Kinds())
 		told = append(told, strings.ReplaceAll(text, fmt.Sprintf("salary-%t", ahead), "salary"))
 	}
 	start := func(what, name string) {
-		report, err := batch.Each(tenant(name), newGuard(log.observe), p.batch, p.staff, func(_ context.Context, e employee) error {
+		report, err := batch.Each(tenant(name), newGuard(log.Observe), p.batch, p.staff, func(_ context.Context, e employee) error {
 			if e.Number == "e-3" {
 				return idempotent.Permanent(errTryAgain)
 			}
@@ -253,10 +254,10 @@ func storyOfAMonth(t *testing.T, db *dynamotest.DB, in func(persistence.Store) p
 // A guard that may not look says so, once for each start.
 func TestALookAheadThatIsNotAllowedIsLogged(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		db, store := newDynamo(t)
+		db, store := lab.NewDynamo(t)
 		db.Inject(dynamotest.Fault{Operation: "BatchGetItem", Times: dynamotest.Always, Do: dynamotest.Fail("AccessDeniedException", "not allowed", http.StatusBadRequest)})
 		var log bytes.Buffer
-		guard := newKeylessGuard(t, store, idempotent.Config{Logger: slog.New(slog.NewJSONHandler(&log, nil))})
+		guard := lab.NewKeylessGuard(t, store, idempotent.Config{Logger: slog.New(slog.NewJSONHandler(&log, nil))})
 		p := newPayroll(t, 300, time.Millisecond)
 		if _, err := p.start(within(t, time.Minute), guard, alive); err != nil {
 			t.Fatal(err)
@@ -279,7 +280,7 @@ func TestAStoreThatCannotReadManyIsClaimed(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		guard := newKeylessGuard(t, store, idempotent.Config{})
+		guard := lab.NewKeylessGuard(t, store, idempotent.Config{})
 		p := newPayroll(t, 40, time.Millisecond)
 		for range 2 {
 			if _, err := p.start(within(t, time.Minute), guard, alive); err != nil {
@@ -312,7 +313,7 @@ func (v volatile) MarshalJSON() ([]byte, error) {
 
 // An item whose identity panics is the one that has panicked, whoever looks for its record.
 func TestLookingAheadBlamesNoOtherItem(t *testing.T) {
-	guard := newKeylessGuard(t, persistence.NewMemory(), idempotent.Config{ReadFirst: true, Fingerprint: idempotency.MustJMESPath("amount")})
+	guard := lab.NewKeylessGuard(t, persistence.NewMemory(), idempotent.Config{ReadFirst: true, Fingerprint: idempotency.MustJMESPath("amount")})
 	var ran []volatile
 	defer func() {
 		failed, ok := recover().(*batch.ItemPanic)

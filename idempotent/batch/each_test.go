@@ -21,6 +21,7 @@ import (
 	"github.com/ikkai-go/idempotency"
 	"github.com/ikkai-go/idempotency/idempotent"
 	"github.com/ikkai-go/idempotency/idempotent/batch"
+	"github.com/ikkai-go/idempotency/idempotent/internal/lab"
 	"github.com/ikkai-go/idempotency/idempotent/saga"
 	"github.com/ikkai-go/idempotency/persistence"
 	"github.com/ikkai-go/idempotency/persistence/dynamostore"
@@ -29,21 +30,21 @@ import (
 
 func TestABatchMayBeKilledAtAnyRequest(t *testing.T) {
 	const items, concurrency = 5, 2
-	inVirtualTime(t, func(t *testing.T, store persistence.Store) {
+	lab.InVirtualTime(t, func(t *testing.T, store persistence.Store) {
 		for requests := range 2*items + 1 {
 			for _, applied := range []bool{false, true} {
 				p := newPayroll(t, items, time.Second)
 				p.batch.Name = fmt.Sprintf("killed after %d requests, the last one applied: %t", requests, applied)
 				p.batch.Concurrency = concurrency
 				dying := &killable{Store: store, left: requests, applied: applied}
-				_, err := p.start(within(t, time.Minute), newKeylessGuard(t, dying, idempotent.Config{}), dying.killed)
+				_, err := p.start(within(t, time.Minute), lab.NewKeylessGuard(t, dying, idempotent.Config{}), dying.killed)
 				if dying.killed() && !errors.Is(err, batch.ErrUnfinished) && dying.finished < items {
 					t.Errorf("%s: %v", p.batch.Name, err)
 				}
 				finished := dying.finished
 				time.Sleep(2 * time.Minute) // virtual: until the leases end
 
-				guard := newKeylessGuard(t, &killable{Store: store, left: -1}, idempotent.Config{})
+				guard := lab.NewKeylessGuard(t, &killable{Store: store, left: -1}, idempotent.Config{})
 				report, err := p.start(within(t, time.Minute), guard, alive)
 				if err != nil || report.Replayed != finished || report.Done != items-finished {
 					t.Errorf("%s: then %+v, %v, want %d replayed", p.batch.Name, report.Progress, err, finished)
@@ -58,10 +59,10 @@ func TestABatchMayBeKilledAtAnyRequest(t *testing.T) {
 }
 
 func TestConcurrencyBeyondTheItemsRunsAllAtOnce(t *testing.T) {
-	inVirtualTime(t, func(t *testing.T, store persistence.Store) {
+	lab.InVirtualTime(t, func(t *testing.T, store persistence.Store) {
 		p := newPayroll(t, 3, time.Second)
 		p.batch.Concurrency = math.MaxInt
-		report, err := p.start(within(t, time.Minute), newKeylessGuard(t, store, idempotent.Config{}), alive)
+		report, err := p.start(within(t, time.Minute), lab.NewKeylessGuard(t, store, idempotent.Config{}), alive)
 		if err != nil || report.Done != 3 || report.Elapsed >= 2*time.Second {
 			t.Errorf("%+v, %v", report.Progress, err)
 		}
@@ -70,13 +71,13 @@ func TestConcurrencyBeyondTheItemsRunsAllAtOnce(t *testing.T) {
 }
 
 func TestTwoStartsAtOnceShareTheWork(t *testing.T) {
-	inVirtualTime(t, func(t *testing.T, store persistence.Store) {
+	lab.InVirtualTime(t, func(t *testing.T, store persistence.Store) {
 		p := newPayroll(t, 40, 0)
 		var starts sync.WaitGroup
 		var reports [2]batch.Report[employee]
 		var errs [2]error
 		for i, pause := range []time.Duration{70 * time.Millisecond, 110 * time.Millisecond} {
-			guard := newKeylessGuard(t, &killable{Store: store, left: -1}, idempotent.Config{})
+			guard := lab.NewKeylessGuard(t, &killable{Store: store, left: -1}, idempotent.Config{})
 			starts.Go(func() {
 				reports[i], errs[i] = batch.Each(within(t, time.Minute), guard, p.batch, p.staff, func(ctx context.Context, e employee) error {
 					time.Sleep(pause) // virtual
@@ -97,7 +98,7 @@ func TestTwoStartsAtOnceShareTheWork(t *testing.T) {
 				t.Errorf("start %d: %+v, %d left, %v", i, report.Progress, len(report.Left), errs[i])
 			}
 		}
-		report, err := p.start(within(t, time.Minute), newKeylessGuard(t, another{store}, idempotent.Config{}), alive)
+		report, err := p.start(within(t, time.Minute), lab.NewKeylessGuard(t, lab.Another{Store: store}, idempotent.Config{}), alive)
 		if err != nil || report.Replayed != 40 {
 			t.Errorf("afterwards: %+v, %v", report.Progress, err)
 		}
@@ -126,7 +127,7 @@ func TestNoItemIsStartedTooLate(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				guard := newKeylessGuard(t, slow{persistence.NewMemory(), test.acquiring}, idempotent.Config{})
+				guard := lab.NewKeylessGuard(t, slow{persistence.NewMemory(), test.acquiring}, idempotent.Config{})
 				p := newPayroll(t, 20, test.takes)
 				p.batch.Concurrency, p.batch.Slowest = test.concurrency, test.slowest
 				began := time.Now()
@@ -166,8 +167,8 @@ func TestNoItemIsStartedTooLate(t *testing.T) {
 }
 
 func TestACancelledBatchWaitsForWhatIsUnderWay(t *testing.T) {
-	inVirtualTime(t, func(t *testing.T, store persistence.Store) {
-		guard := newKeylessGuard(t, store, idempotent.Config{})
+	lab.InVirtualTime(t, func(t *testing.T, store persistence.Store) {
+		guard := lab.NewKeylessGuard(t, store, idempotent.Config{})
 		p := newPayroll(t, 10, 100*time.Millisecond)
 		p.batch.Concurrency = 2
 		ctx, cancel := context.WithCancel(t.Context())
@@ -191,7 +192,7 @@ func TestACancelledBatchWaitsForWhatIsUnderWay(t *testing.T) {
 
 func TestProgressComesAfterEachItemAndNeverGoesBack(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		guard := newKeylessGuard(t, persistence.NewMemory(), idempotent.Config{})
+		guard := lab.NewKeylessGuard(t, persistence.NewMemory(), idempotent.Config{})
 		p := newPayroll(t, 60, 0)
 		var seen []batch.Progress // without a lock: one call at a time, on this goroutine
 		p.batch.Progress = func(now batch.Progress) { seen = append(seen, now) }
@@ -242,8 +243,8 @@ func TestRequestsOfABatch(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				db, store := newDynamo(t)
-				guard := newKeylessGuard(t, store, test.config)
+				db, store := lab.NewDynamo(t)
+				guard := lab.NewKeylessGuard(t, store, test.config)
 				p := newPayroll(t, items, time.Millisecond)
 				for _, want := range []map[string]int{test.first, test.restart} {
 					db.ResetLog()
@@ -265,7 +266,7 @@ func TestRequestsOfABatch(t *testing.T) {
 func TestNoMoreItemsRunAtOnceThanSaid(t *testing.T) {
 	for concurrency, want := range map[int]int{0: 8, 1: 1, 3: 3, 100: 30} {
 		synctest.Test(t, func(t *testing.T) {
-			guard := newKeylessGuard(t, persistence.NewMemory(), idempotent.Config{})
+			guard := lab.NewKeylessGuard(t, persistence.NewMemory(), idempotent.Config{})
 			p := newPayroll(t, 30, time.Second)
 			p.batch.Concurrency = concurrency
 			if _, err := p.start(t.Context(), guard, alive); err != nil || p.most != want {
@@ -305,7 +306,7 @@ func TestItemsThatFail(t *testing.T) {
 					}
 					return nil
 				}}
-				guard := newKeylessGuard(t, store, idempotent.Config{})
+				guard := lab.NewKeylessGuard(t, store, idempotent.Config{})
 				fn := func(ctx context.Context, e employee) error {
 					if e.Number != "e-1" {
 						return p.pay(ctx, e, alive)
@@ -408,7 +409,7 @@ func TestAStoreThatIsDownStopsTheBatch(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				guard := newKeylessGuard(t, &faulty{Store: persistence.NewMemory(), fault: test.fault}, test.config)
+				guard := lab.NewKeylessGuard(t, &faulty{Store: persistence.NewMemory(), fault: test.fault}, test.config)
 				p := newPayroll(t, items, time.Millisecond)
 				p.batch.Concurrency = concurrency
 				report, err := batch.Each(within(t, time.Minute), guard, p.batch, p.staff, func(ctx context.Context, e employee) error {
@@ -459,8 +460,8 @@ func TestAPanicGoesOnWhenTheOthersAreSettled(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			inVirtualTime(t, func(t *testing.T, store persistence.Store) {
-				guard := newKeylessGuard(t, store, idempotent.Config{})
+			lab.InVirtualTime(t, func(t *testing.T, store persistence.Store) {
+				guard := lab.NewKeylessGuard(t, store, idempotent.Config{})
 				p := newPayroll(t, 5, time.Second)
 				p.batch.Concurrency = 3
 				if test.progress != nil {
@@ -508,7 +509,7 @@ func TestAPanicGoesOnWhenTheOthersAreSettled(t *testing.T) {
 }
 
 func TestABadBatchIsRefusedBeforeAnythingRuns(t *testing.T) {
-	guard := newKeylessGuard(t, persistence.NewMemory(), idempotent.Config{})
+	guard := lab.NewKeylessGuard(t, persistence.NewMemory(), idempotent.Config{})
 	pay := func(context.Context, string) error { t.Error("ran"); return nil }
 	self := func(id string) string { return id }
 	good := batch.Batch[string]{Name: "2026-11", ID: self}
@@ -549,7 +550,7 @@ func TestABadBatchIsRefusedBeforeAnythingRuns(t *testing.T) {
 }
 
 func TestNoTwoItemsShareAKey(t *testing.T) {
-	guard := newKeylessGuard(t, persistence.NewMemory(), idempotent.Config{})
+	guard := lab.NewKeylessGuard(t, persistence.NewMemory(), idempotent.Config{})
 	keys := make(map[string]string)
 	for _, pair := range [][2]string{
 		{"a", "bc"}, {"ab", "c"}, {`a","b`, "c"}, {"a", `b","c`}, {`a\`, `"b`}, {"a", "b c"}, {"a b", "c"},
@@ -574,7 +575,7 @@ func TestNoTwoItemsShareAKey(t *testing.T) {
 }
 
 func TestAnItemThatHasChangedIsRefused(t *testing.T) {
-	guard := newKeylessGuard(t, persistence.NewMemory(), idempotent.Config{Fingerprint: idempotency.MustJMESPath("salary")})
+	guard := lab.NewKeylessGuard(t, persistence.NewMemory(), idempotent.Config{Fingerprint: idempotency.MustJMESPath("salary")})
 	p := newPayroll(t, 3, 0)
 	if _, err := p.start(t.Context(), guard, alive); err != nil {
 		t.Fatal(err)
@@ -612,13 +613,13 @@ func TestAnItemIsDoneWhoseResultWasNotStored(t *testing.T) {
 	if err := store.Complete(t.Context(), record.Lease(), outcome); err != nil {
 		t.Fatal(err)
 	}
-	if report, err := p.start(t.Context(), newKeylessGuard(t, store, idempotent.Config{}), alive); err != nil || report.Replayed != 1 || p.total() != 0 {
+	if report, err := p.start(t.Context(), lab.NewKeylessGuard(t, store, idempotent.Config{}), alive); err != nil || report.Replayed != 1 || p.total() != 0 {
 		t.Errorf("%+v, %v", report, err)
 	}
 }
 
 func TestNoCallHasTheKeyOfAnItem(t *testing.T) {
-	guard := newKeylessGuard(t, persistence.NewMemory(), idempotent.Config{})
+	guard := lab.NewKeylessGuard(t, persistence.NewMemory(), idempotent.Config{})
 	runs := 0
 	for _, key := range []string{`["2026-11","e-0"]`, `["a","b"]`} {
 		_, err := idempotent.Do(t.Context(), guard, key, func(context.Context) (int, error) { runs++; return 1, nil })
@@ -629,10 +630,10 @@ func TestNoCallHasTheKeyOfAnItem(t *testing.T) {
 }
 
 func TestAReplayThatHadToWaitIsNoSlowItem(t *testing.T) {
-	inVirtualTime(t, func(t *testing.T, store persistence.Store) {
+	lab.InVirtualTime(t, func(t *testing.T, store persistence.Store) {
 		first, all := newPayroll(t, 1, 1500*time.Millisecond), newPayroll(t, 3, time.Millisecond)
 		all.batch.Concurrency = 1
-		other := newKeylessGuard(t, &killable{Store: store, left: -1}, idempotent.Config{})
+		other := lab.NewKeylessGuard(t, &killable{Store: store, left: -1}, idempotent.Config{})
 		var starts sync.WaitGroup
 		starts.Go(func() {
 			if _, err := first.start(within(t, time.Minute), other, alive); err != nil {
@@ -640,7 +641,7 @@ func TestAReplayThatHadToWaitIsNoSlowItem(t *testing.T) {
 			}
 		})
 		synctest.Wait()
-		waiting := newKeylessGuard(t, store, idempotent.Config{Wait: time.Minute})
+		waiting := lab.NewKeylessGuard(t, store, idempotent.Config{Wait: time.Minute})
 		report, err := all.start(within(t, 4*time.Second), waiting, alive)
 		if err != nil || report.Replayed != 1 || report.Done != 2 || report.Elapsed < time.Second {
 			t.Errorf("%+v, %v", report.Progress, err)
@@ -650,9 +651,9 @@ func TestAReplayThatHadToWaitIsNoSlowItem(t *testing.T) {
 }
 
 func TestAnItemGoesOnAfterItsFinishedSteps(t *testing.T) {
-	inVirtualTime(t, func(t *testing.T, store persistence.Store) {
+	lab.InVirtualTime(t, func(t *testing.T, store persistence.Store) {
 		transfer, payslip := saga.NewStep(saga.Spec[saga.None]{Name: "transfer"}), saga.NewStep(saga.Spec[saga.None]{Name: "payslip"})
-		guard := newKeylessGuard(t, store, idempotent.Config{Steps: saga.Steps(transfer, payslip)})
+		guard := lab.NewKeylessGuard(t, store, idempotent.Config{Steps: saga.Steps(transfer, payslip)})
 		p := newPayroll(t, 3, 0)
 		ran := make(map[string]int)
 		p.batch.Concurrency = 1 // for the map
@@ -699,11 +700,11 @@ func TestAnItemGoesOnAfterItsFinishedSteps(t *testing.T) {
 // A guard of one request runs the function in every start; only one of them has done it.
 func TestOfTwoStartsWithOneRequestOneHasDoneTheItem(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		db, _ := newDynamo(t)
+		db, _ := lab.NewDynamo(t)
 		var starts sync.WaitGroup
 		var done, replayed atomic.Int64
 		for range 2 {
-			guard := newKeylessGuard(t, newStoreOn(t, db), idempotent.Config{OnlyEnlists: true})
+			guard := lab.NewKeylessGuard(t, lab.NewStoreOn(t, db), idempotent.Config{OnlyEnlists: true})
 			p := newPayroll(t, 10, time.Second)
 			starts.Go(func() {
 				report, err := p.start(within(t, time.Minute), guard, alive)
@@ -722,7 +723,7 @@ func TestOfTwoStartsWithOneRequestOneHasDoneTheItem(t *testing.T) {
 }
 
 func TestABatchHoldsNoMoreErrorsThanItMay(t *testing.T) {
-	guard := newKeylessGuard(t, persistence.NewMemory(), idempotent.Config{})
+	guard := lab.NewKeylessGuard(t, persistence.NewMemory(), idempotent.Config{})
 	p := newPayroll(t, 500, 0)
 	report, err := batch.Each(t.Context(), guard, p.batch, p.staff, func(context.Context, employee) error { return errTryAgain })
 	if !errors.Is(err, batch.ErrUnfinished) || report.Failed != 500 || len(report.Left) != 500 || len(report.Errors) != 100 {
@@ -734,15 +735,15 @@ func TestABatchHoldsNoMoreErrorsThanItMay(t *testing.T) {
 }
 
 func TestAnObserverSeesTheItemsOfABatch(t *testing.T) {
-	guard := newKeylessGuard(t, persistence.NewMemory(), idempotent.Config{})
+	guard := lab.NewKeylessGuard(t, persistence.NewMemory(), idempotent.Config{})
 	p := newPayroll(t, 3, 0)
-	var seen eventLog
-	observed := guard.Observing(seen.observe)
+	var seen lab.EventLog
+	observed := guard.Observing(seen.Observe)
 	for _, want := range []idempotent.EventKind{idempotent.EventExecuted, idempotent.EventReplayed} {
 		if _, err := p.start(t.Context(), observed, alive); err != nil {
 			t.Fatal(err)
 		}
-		if kinds := seen.kinds(); !slices.Equal(kinds, slices.Repeat([]idempotent.EventKind{want}, 3)) {
+		if kinds := seen.Kinds(); !slices.Equal(kinds, slices.Repeat([]idempotent.EventKind{want}, 3)) {
 			t.Errorf("saw %q", kinds)
 		}
 	}
@@ -807,7 +808,7 @@ func finishThroughFailures(t *testing.T, seed uint64, store persistence.Store, h
 		var err error
 		panicked := func() (value any) {
 			defer func() { value = recover() }()
-			guard := newKeylessGuard(t, process, idempotent.Config{})
+			guard := lab.NewKeylessGuard(t, process, idempotent.Config{})
 			report, err = batch.Each(within(t, deadline), guard, p.batch, p.staff, func(ctx context.Context, e employee) error {
 				time.Sleep(time.Duration(dice.roll(900)) * time.Millisecond) // virtual
 				switch {

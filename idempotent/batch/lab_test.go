@@ -3,107 +3,17 @@ package batch_test
 import (
 	"context"
 	"errors"
-	"log/slog"
-	"sync"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"github.com/ikkai-go/idempotency/idempotent"
-	"github.com/ikkai-go/idempotency/persistence"
-	"github.com/ikkai-go/idempotency/persistence/dynamostore"
-	"github.com/ikkai-go/idempotency/persistence/dynamostore/dynamotest"
+	"github.com/ikkai-go/idempotency/idempotent/internal/lab"
 )
 
 // table is the name of the embedded DynamoDB's table in these tests.
-const table = "idempotency"
-
-// newDynamo returns an embedded DynamoDB with an idempotency table, and a store
-// on it that uses the real SDK client.
-func newDynamo(t testing.TB) (*dynamotest.DB, *dynamostore.Store) {
-	t.Helper()
-	db := dynamotest.New(t)
-	if err := dynamostore.CreateTable(t.Context(), db.Client(), dynamostore.Config{Table: table}); err != nil {
-		t.Fatal(err)
-	}
-	db.ResetLog()
-	return db, newStoreOn(t, db)
-}
-
-// newStoreOn returns another environment's store on the same table.
-func newStoreOn(t testing.TB, db *dynamotest.DB) *dynamostore.Store {
-	t.Helper()
-	store, err := dynamostore.New(db.Client(), dynamostore.Config{Table: table})
-	if err != nil {
-		t.Fatal(err)
-	}
-	return store
-}
-
-// inVirtualTime runs a story in a bubble in which time passes as soon as nobody
-// has anything else to do, on the reference store and on DynamoDB. What such a
-// story says of time, the store's own suite shows on any endpoint.
-func inVirtualTime(t *testing.T, story func(*testing.T, persistence.Store)) {
-	t.Run("Memory", func(t *testing.T) {
-		synctest.Test(t, func(t *testing.T) { story(t, persistence.NewMemory()) })
-	})
-	t.Run("DynamoDB", func(t *testing.T) {
-		synctest.Test(t, func(t *testing.T) {
-			_, store := newDynamo(t)
-			story(t, store)
-		})
-	})
-}
+const table = lab.Table
 
 var errTryAgain = errors.New("try again")
-
-// another gives a store a second identity, as another environment has.
-type another struct{ persistence.Store }
-
-// newKeylessGuard returns a guard for the operation "payment" unless the config names
-// another.
-func newKeylessGuard(t testing.TB, store persistence.Store, config idempotent.Config) *idempotent.Guard {
-	t.Helper()
-	if config.Operation == "" {
-		config.Operation = "payment"
-	}
-	if config.Logger == nil {
-		config.Logger = slog.New(slog.DiscardHandler)
-	}
-	guard, err := idempotent.New(store, config)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return guard
-}
-
-// eventLog collects what a guard reports.
-type eventLog struct {
-	mu  sync.Mutex
-	all []idempotent.Event
-}
-
-func (e *eventLog) observe(_ context.Context, event idempotent.Event) {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	e.all = append(e.all, event)
-}
-
-// kinds returns what was reported since the last call, but for the starts of runs: see
-// TestEveryRunHasAStart.
-func (e *eventLog) kinds() []idempotent.EventKind {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	var kinds []idempotent.EventKind
-	for _, event := range e.all {
-		if event.Kind == idempotent.EventAcquired {
-			continue
-		}
-		kinds = append(kinds, event.Kind)
-	}
-	e.all = nil
-	return kinds
-}
 
 // within is a context that ends in d, as Lambda's do.
 func within(t testing.TB, d time.Duration) context.Context {

@@ -11,6 +11,7 @@ import (
 	"github.com/ikkai-go/idempotency"
 	"github.com/ikkai-go/idempotency/idempotent"
 	"github.com/ikkai-go/idempotency/idempotent/batch"
+	"github.com/ikkai-go/idempotency/idempotent/internal/lab"
 	"github.com/ikkai-go/idempotency/persistence"
 )
 
@@ -23,10 +24,10 @@ func TestTheKeyOfARecordIsFoundFromItsItem(t *testing.T) {
 		config := idempotent.Config{Fingerprint: idempotency.MustJMESPath("salary")}
 		store := persistence.NewMemory()
 		p := newPayroll(t, 1, 0)
-		if _, err := p.start(ctx, newKeylessGuard(t, store, config), alive); err != nil {
+		if _, err := p.start(ctx, lab.NewKeylessGuard(t, store, config), alive); err != nil {
 			t.Fatal(err)
 		}
-		elsewhere := newKeylessGuard(t, persistence.NewMemory(), config)
+		elsewhere := lab.NewKeylessGuard(t, persistence.NewMemory(), config)
 		if got, err := batch.RecordKey(ctx, elsewhere, "2026-11", "e-0"); err != nil || got != store.Records()[0].Key {
 			t.Errorf("%s: %q, %v, want %q", name, got, err, store.Records()[0].Key)
 		}
@@ -34,7 +35,7 @@ func TestTheKeyOfARecordIsFoundFromItsItem(t *testing.T) {
 			t.Errorf("%s: of nobody %q, %v", name, got, err)
 		}
 	}
-	keyed := newKeylessGuard(t, persistence.NewMemory(), idempotent.Config{Key: idempotency.MustJMESPath("number")})
+	keyed := lab.NewKeylessGuard(t, persistence.NewMemory(), idempotent.Config{Key: idempotency.MustJMESPath("number")})
 	if got, err := batch.RecordKey(t.Context(), keyed, "2026-11", "e-0"); got != "" || !errors.Is(err, idempotent.ErrConfig) {
 		t.Errorf("of a guard with a Key: %q, %v", got, err)
 	}

@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/ikkai-go/idempotency/idempotent"
+	"github.com/ikkai-go/idempotency/idempotent/internal/lab"
 	"github.com/ikkai-go/idempotency/idempotent/saga"
 	"github.com/ikkai-go/idempotency/persistence"
 )
@@ -41,7 +42,7 @@ func (d *diary) wants(t *testing.T, want ...string) {
 
 // step is a step that writes its name into a diary and returns it in upper case.
 func (d *diary) step(ctx context.Context, name string) (string, error) {
-	return named[string](name).Run(ctx, func(context.Context, saga.Call) (string, error) {
+	return lab.Named[string](name).Run(ctx, func(context.Context, saga.Call) (string, error) {
 		d.note("%s", name)
 		return strings.ToUpper(name), nil
 	})
@@ -49,7 +50,7 @@ func (d *diary) step(ctx context.Context, name string) (string, error) {
 
 // failing is a step that fails.
 func (d *diary) failing(ctx context.Context, name string, err error) (string, error) {
-	return named[string](name).Run(ctx, func(context.Context, saga.Call) (string, error) {
+	return lab.Named[string](name).Run(ctx, func(context.Context, saga.Call) (string, error) {
 		d.note("%s fails", name)
 		return "", err
 	})
@@ -67,9 +68,9 @@ func elsewhere(store persistence.Store) persistence.Store {
 }
 
 // wantKinds compares what was reported since the last call.
-func wantKinds(t *testing.T, log *eventLog, want ...idempotent.EventKind) {
+func wantKinds(t *testing.T, log *lab.EventLog, want ...idempotent.EventKind) {
 	t.Helper()
-	if got := log.kinds(); !slices.Equal(got, want) {
+	if got := log.Kinds(); !slices.Equal(got, want) {
 		t.Errorf("events: %v, want %v", got, want)
 	}
 }

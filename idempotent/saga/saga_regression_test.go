@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/ikkai-go/idempotency/idempotent"
+	"github.com/ikkai-go/idempotency/idempotent/internal/lab"
 	"github.com/ikkai-go/idempotency/idempotent/saga"
 	"github.com/ikkai-go/idempotency/persistence"
 	"github.com/ikkai-go/idempotency/persistence/dynamostore/dynamotest"
@@ -19,28 +20,28 @@ import (
 func TestWithoutARecordWritesThatMayHaveArrivedAreNotSentAgain(t *testing.T) {
 	for _, again := range []string{"undo", "call again"} {
 		t.Run(again, func(t *testing.T) {
-			s := newShop(t, 10)
+			s := lab.NewShop(t, 10)
 			undone := 0
 			takeStep := saga.NewStep(saga.Spec[string]{Name: "take", Compensate: func(ctx context.Context, _ saga.Call, _ string) error {
 				undone++
-				return take(ctx, -1, errOutOfStock)
+				return lab.Take(ctx, -1, lab.ErrOutOfStock)
 			}})
-			g := newKeylessGuard(t, s.store, idempotent.Config{Steps: saga.Steps(takeStep), RunWithoutKey: true, StoreTimeout: 300 * time.Millisecond})
+			g := lab.NewKeylessGuard(t, s.Store, idempotent.Config{Steps: saga.Steps(takeStep), RunWithoutKey: true, StoreTimeout: 300 * time.Millisecond})
 			_, err := idempotent.Do(t.Context(), g, "", func(ctx context.Context) (string, error) {
 				step := func() error {
-					_, err := takeStep.Run(ctx, func(ctx context.Context, _ saga.Call) (string, error) { return "", take(ctx, 1, errOutOfStock) })
+					_, err := takeStep.Run(ctx, func(ctx context.Context, _ saga.Call) (string, error) { return "", lab.Take(ctx, 1, lab.ErrOutOfStock) })
 					return err
 				}
-				s.db.Inject(dynamotest.Fault{Operation: "TransactWriteItems", Times: dynamotest.Always, Do: dynamotest.LoseReply()})
+				s.DB.Inject(dynamotest.Fault{Operation: "TransactWriteItems", Times: dynamotest.Always, Do: dynamotest.LoseReply()})
 				err := step()
-				s.db.ClearFaults()
+				s.DB.ClearFaults()
 				if again == "undo" {
 					return "", idempotent.Permanent(err)
 				}
 				return "", step()
 			})
-			if s.left() != 9 || undone != 0 || !errors.Is(err, idempotent.ErrOutcomeUnknown) {
-				t.Errorf("%d left, undone %d: %v", s.left(), undone, err)
+			if s.Left() != 9 || undone != 0 || !errors.Is(err, idempotent.ErrOutcomeUnknown) {
+				t.Errorf("%d left, undone %d: %v", s.Left(), undone, err)
 			}
 		})
 	}
@@ -53,7 +54,7 @@ func TestADeclinedStepThatRunsAgainIsUnknownAgain(t *testing.T) {
 		Compensate: func(context.Context, saga.Call, string) error { refunded++; return nil },
 		Reconcile:  func(context.Context, saga.Call) (string, bool, error) { return "", charged > 0, nil },
 	})
-	g := newKeylessGuard(t, persistence.NewMemory(), idempotent.Config{Steps: saga.Steps(chargeStep)})
+	g := lab.NewKeylessGuard(t, persistence.NewMemory(), idempotent.Config{Steps: saga.Steps(chargeStep)})
 	_, err := idempotent.Do(t.Context(), g, "k", func(ctx context.Context) (string, error) {
 		step := func() error {
 			_, err := chargeStep.Run(ctx, func(context.Context, saga.Call) (string, error) {
@@ -77,7 +78,7 @@ func TestADeclinedStepThatRunsAgainIsUnknownAgain(t *testing.T) {
 // A step that is refused when its ending is sent again has not happened, and the decision
 // says so.
 func TestWhatIsDeclinedWhileDecidingIsRecorded(t *testing.T) {
-	s := newShop(t, 0) // out of stock
+	s := lab.NewShop(t, 0) // out of stock
 	fail := true
 	aStep := saga.NewStep(saga.Spec[string]{Name: "a", Compensate: func(context.Context, saga.Call, string) error {
 		if fail {
@@ -86,18 +87,18 @@ func TestWhatIsDeclinedWhileDecidingIsRecorded(t *testing.T) {
 		return nil
 	}})
 	takeStep := saga.NewStep(saga.Spec[string]{Name: "take", AtMostOnce: true, Compensate: func(context.Context, saga.Call, string) error { return nil }})
-	g := newKeylessGuard(t, s.store, idempotent.Config{Steps: saga.Steps(aStep, takeStep), StoreTimeout: 300 * time.Millisecond})
+	g := lab.NewKeylessGuard(t, s.Store, idempotent.Config{Steps: saga.Steps(aStep, takeStep), StoreTimeout: 300 * time.Millisecond})
 	call := func() error {
 		_, err := idempotent.Do(t.Context(), g, "k", func(ctx context.Context) (string, error) {
 			_, err := aStep.Run(ctx, func(context.Context, saga.Call) (string, error) { return "", nil })
 			if err != nil {
 				return "", err
 			}
-			s.db.Inject(dynamotest.Fault{Operation: "TransactWriteItems", Times: dynamotest.Always, Do: dynamotest.Fail("InternalServerError", "lost", 500)})
+			s.DB.Inject(dynamotest.Fault{Operation: "TransactWriteItems", Times: dynamotest.Always, Do: dynamotest.Fail("InternalServerError", "lost", 500)})
 			_, err = takeStep.Run(ctx, func(ctx context.Context, _ saga.Call) (string, error) {
-				return "", take(ctx, 1, idempotent.Permanent(errOutOfStock))
+				return "", lab.Take(ctx, 1, idempotent.Permanent(lab.ErrOutOfStock))
 			})
-			s.db.ClearFaults()
+			s.DB.ClearFaults()
 			return "", idempotent.Permanent(err)
 		})
 		return err
@@ -130,7 +131,7 @@ func TestAStepThatNeverRanDoesNotBlockUndoing(t *testing.T) {
 	chargeStep := saga.NewStep(saga.Spec[string]{Name: "charge", AtMostOnce: true,
 		Compensate: func(context.Context, saga.Call, string) error { return nil },
 	})
-	g := newKeylessGuard(t, store, idempotent.Config{Steps: saga.Steps(chargeStep)})
+	g := lab.NewKeylessGuard(t, store, idempotent.Config{Steps: saga.Steps(chargeStep)})
 	for range 2 {
 		_, err := idempotent.Do(t.Context(), g, "k", func(ctx context.Context) (string, error) {
 			ctx, store.cancel = context.WithCancel(ctx) // as an errgroup's
@@ -169,7 +170,7 @@ func TestASagaThatOutlivesItsCallUndoesNothing(t *testing.T) {
 	stepped := make(chan struct{})
 	compensated := 0
 	aStep := saga.NewStep(saga.Spec[string]{Name: "a", Compensate: func(context.Context, saga.Call, string) error { compensated++; close(undone); return nil }})
-	g := newKeylessGuard(t, store, idempotent.Config{Steps: saga.Steps(aStep)})
+	g := lab.NewKeylessGuard(t, store, idempotent.Config{Steps: saga.Steps(aStep)})
 	_, err := idempotent.Do(t.Context(), g, "k", func(ctx context.Context) (string, error) {
 		go func() {
 			_, err := saga.Run(ctx, func(ctx context.Context) (string, error) {
@@ -191,10 +192,10 @@ func TestASagaThatOutlivesItsCallUndoesNothing(t *testing.T) {
 
 // The decision lists what was declined; room is kept for that, too.
 func TestManyDeclinedStepsInAFullRecord(t *testing.T) {
-	_, store := newDynamo(t)
+	_, store := lab.NewDynamo(t)
 	once := saga.NewFamily(saga.Spec[string]{Name: "x/", AtMostOnce: true})
 	undoable := saga.NewFamily(saga.Spec[string]{Name: "f/", Compensate: func(context.Context, saga.Call, string) error { return nil }})
-	g := newKeylessGuard(t, store, idempotent.Config{Steps: saga.Steps(once, undoable)})
+	g := lab.NewKeylessGuard(t, store, idempotent.Config{Steps: saga.Steps(once, undoable)})
 	call := func() error {
 		_, err := idempotent.Do(t.Context(), g, "k", func(ctx context.Context) (string, error) {
 			for i := range 60 {
@@ -241,11 +242,11 @@ func (f *flaky) Checkpoint(ctx context.Context, l persistence.Lease, step string
 // is given up to others.
 func TestAPendingStepIsRecordedBeforeRelease(t *testing.T) {
 	store := &flaky{persistence.NewMemory(), 1}
-	g := newKeylessGuard(t, store, idempotent.Config{Steps: saga.Steps(named[string]("charge"))})
+	g := lab.NewKeylessGuard(t, store, idempotent.Config{Steps: saga.Steps(lab.Named[string]("charge"))})
 	charged := 0
 	for range 2 {
 		_, err := idempotent.Do(t.Context(), g, "k", func(ctx context.Context) (string, error) {
-			return named[string]("charge").Run(ctx, func(context.Context, saga.Call) (string, error) { charged++; return "", nil })
+			return lab.Named[string]("charge").Run(ctx, func(context.Context, saga.Call) (string, error) { charged++; return "", nil })
 		})
 		t.Log(err)
 	}
@@ -256,11 +257,11 @@ func TestAPendingStepIsRecordedBeforeRelease(t *testing.T) {
 
 // Nothing was written, so there is no result.
 func TestAResultThatCameToNothing(t *testing.T) {
-	for name, short := range modes {
-		s := newShop(t, 10)
-		g := newKeylessGuard(t, s.store, idempotent.Config{StoreTimeout: 300 * time.Millisecond, OnlyEnlists: short})
-		s.db.Inject(dynamotest.Fault{Operation: "TransactWriteItems", Times: dynamotest.Always, Do: dynamotest.Cancel("None", "TransactionConflict")})
-		got, err := idempotent.Do(t.Context(), g, "k", func(ctx context.Context) (string, error) { return "paid", take(ctx, 1, errOutOfStock) })
+	for name, short := range lab.Modes {
+		s := lab.NewShop(t, 10)
+		g := lab.NewKeylessGuard(t, s.Store, idempotent.Config{StoreTimeout: 300 * time.Millisecond, OnlyEnlists: short})
+		s.DB.Inject(dynamotest.Fault{Operation: "TransactWriteItems", Times: dynamotest.Always, Do: dynamotest.Cancel("None", "TransactionConflict")})
+		got, err := idempotent.Do(t.Context(), g, "k", func(ctx context.Context) (string, error) { return "paid", lab.Take(ctx, 1, lab.ErrOutOfStock) })
 		f, _ := errors.AsType[*idempotent.StoreError](err)
 		if f == nil || !f.Executed && got != "" {
 			t.Errorf("%s: %q %v", name, got, err)
@@ -282,7 +283,7 @@ func TestACallThatGoesBackwardIsNotStuckAtAStepThatItCannotRun(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			var log eventLog
+			var log lab.EventLog
 			down := true
 			reserve := saga.NewStep(saga.Spec[string]{Name: "reserve", Compensate: func(context.Context, saga.Call, string) error {
 				if down {
@@ -290,7 +291,7 @@ func TestACallThatGoesBackwardIsNotStuckAtAStepThatItCannotRun(t *testing.T) {
 				}
 				return nil
 			}})
-			g := newKeylessGuard(t, persistence.NewMemory(), idempotent.Config{Steps: saga.Steps(reserve), Observe: log.observe})
+			g := lab.NewKeylessGuard(t, persistence.NewMemory(), idempotent.Config{Steps: saga.Steps(reserve), Observe: log.Observe})
 			attempt := 0
 			call := func() error {
 				return g.Do(t.Context(), "k", func(ctx context.Context) error {
@@ -308,7 +309,7 @@ func TestACallThatGoesBackwardIsNotStuckAtAStepThatItCannotRun(t *testing.T) {
 				if v := idempotent.VerdictOf(err); !v.Retry || v.Code != idempotent.CodeCompensationFailed {
 					t.Errorf("attempt %d: %+v, %v", attempt, v, err)
 				}
-				if kinds := log.kinds(); slices.Contains(kinds, idempotent.EventStuck) {
+				if kinds := log.Kinds(); slices.Contains(kinds, idempotent.EventStuck) {
 					t.Errorf("attempt %d is stuck, and the next one would go on: %v", attempt, kinds)
 				}
 			}

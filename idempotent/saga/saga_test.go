@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/ikkai-go/idempotency/idempotent"
+	"github.com/ikkai-go/idempotency/idempotent/internal/lab"
 	"github.com/ikkai-go/idempotency/idempotent/saga"
 	"github.com/ikkai-go/idempotency/persistence"
 )
@@ -48,8 +49,8 @@ func (tr *trip) bookAll(ctx context.Context) (string, error) {
 
 var errSoldOut = errors.New("sold out")
 
-func newTrip(t *testing.T, store persistence.Store) (*trip, *eventLog, func() (string, error)) {
-	events := new(eventLog)
+func newTrip(t *testing.T, store persistence.Store) (*trip, *lab.EventLog, func() (string, error)) {
+	events := new(lab.EventLog)
 	tr := &trip{fails: make(map[string]error), steps: make(map[string]*saga.Step[string])}
 	for _, name := range bookings {
 		tr.steps[name] = saga.NewStep(saga.Spec[string]{
@@ -64,20 +65,20 @@ func newTrip(t *testing.T, store persistence.Store) (*trip, *eventLog, func() (s
 }
 
 // calls returns a call for the trip, under a guard of that operation.
-func (tr *trip) calls(t *testing.T, store persistence.Store, operation string, events ...*eventLog) func() (string, error) {
+func (tr *trip) calls(t *testing.T, store persistence.Store, operation string, events ...*lab.EventLog) func() (string, error) {
 	config := idempotent.Config{Operation: strings.ReplaceAll(operation, " ", "-")}
 	for _, e := range events {
-		config.Observe = e.observe
+		config.Observe = e.Observe
 	}
 	config.Steps = saga.Steps(tr.steps["flight"], tr.steps["hotel"], tr.steps["car"], tr.steps["mail"])
-	guard := newKeylessGuard(t, store, config)
+	guard := lab.NewKeylessGuard(t, store, config)
 	return func() (string, error) {
 		return idempotent.Do(t.Context(), guard, "trip-1", tr.book)
 	}
 }
 
 func TestReport56StepsAreUndoneInReverse(t *testing.T) {
-	onEveryStore(t, func(t *testing.T, store persistence.Store) {
+	lab.OnEveryStore(t, func(t *testing.T, store persistence.Store) {
 		tr, events, call := newTrip(t, store)
 		failure := idempotent.Permanent(errSoldOut)
 		tr.fails["car"] = failure
@@ -95,7 +96,7 @@ func TestReport56StepsAreUndoneInReverse(t *testing.T) {
 }
 
 func TestReport56AFailedCompensationIsVisibleAndResumed(t *testing.T) {
-	onEveryStore(t, func(t *testing.T, store persistence.Store) {
+	lab.OnEveryStore(t, func(t *testing.T, store persistence.Store) {
 		tr, events, call := newTrip(t, store)
 		failure := idempotent.Permanent(errSoldOut)
 		tr.fails["car"], tr.fails["undo hotel"] = failure, errBroken
@@ -139,7 +140,7 @@ func TestReport56AFailedCompensationIsVisibleAndResumed(t *testing.T) {
 }
 
 func TestReport56AFailureOfTheFirstStepHasNothingToUndo(t *testing.T) {
-	onEveryStore(t, func(t *testing.T, store persistence.Store) {
+	lab.OnEveryStore(t, func(t *testing.T, store persistence.Store) {
 		tr, events, call := newTrip(t, store)
 		tr.fails["flight"] = idempotent.Permanent(errSoldOut)
 		if _, err := call(); !errors.Is(err, errSoldOut) {
@@ -155,7 +156,7 @@ func TestReport56AFailureOfTheFirstStepHasNothingToUndo(t *testing.T) {
 }
 
 func TestASagaCanAnswerWithAResult(t *testing.T) {
-	onEveryStore(t, func(t *testing.T, store persistence.Store) {
+	lab.OnEveryStore(t, func(t *testing.T, store persistence.Store) {
 		tr, _, call := newTrip(t, store)
 		tr.saga = func(ctx context.Context, fn func(context.Context) (string, error)) (string, error) {
 			out, err := saga.Run(ctx, fn)
@@ -181,7 +182,7 @@ func TestASagaCanAnswerWithAResult(t *testing.T) {
 }
 
 func TestAnOrdinaryErrorUndoesNothing(t *testing.T) {
-	onEveryStore(t, func(t *testing.T, store persistence.Store) {
+	lab.OnEveryStore(t, func(t *testing.T, store persistence.Store) {
 		tr, _, call := newTrip(t, store)
 		tr.fails["car"] = errBroken
 		if _, err := call(); !errors.Is(err, saga.ErrPartialSuccess) {
@@ -199,7 +200,7 @@ func TestAnOrdinaryErrorUndoesNothing(t *testing.T) {
 // What undoes a step is declared with it: an attempt that does not come to the step undoes it
 // all the same.
 func TestAnAttemptUndoesStepsThatItDoesNotComeTo(t *testing.T) {
-	onEveryStore(t, func(t *testing.T, store persistence.Store) {
+	lab.OnEveryStore(t, func(t *testing.T, store persistence.Store) {
 		for name, later := range map[string]func(context.Context, func(context.Context) (string, error)) (string, error){
 			"it changes its mind": func(context.Context, func(context.Context) (string, error)) (string, error) {
 				return "changed its mind", nil
@@ -256,7 +257,7 @@ func TestACompensationGetsTheRecordedOutputOfAStepThatIsNotReached(t *testing.T)
 				},
 				Reconcile: test.reconcile,
 			})
-			guard := newKeylessGuard(t, persistence.NewMemory(), idempotent.Config{Steps: saga.Steps(reserve)})
+			guard := lab.NewKeylessGuard(t, persistence.NewMemory(), idempotent.Config{Steps: saga.Steps(reserve)})
 			_, err := idempotent.Do(t.Context(), guard, "k", func(ctx context.Context) (string, error) {
 				_, err := reserve.Run(ctx, func(context.Context, saga.Call) (any, error) {
 					if name == "recorded" {
@@ -294,14 +295,14 @@ func TestARetiredStepGoesForwardAndCannotBeUndone(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			store := persistence.NewMemory()
 			old := saga.NewStep(saga.Spec[string]{Name: "old", Compensate: test.compensate})
-			before := newKeylessGuard(t, store, idempotent.Config{Steps: saga.Steps(old)})
+			before := lab.NewKeylessGuard(t, store, idempotent.Config{Steps: saga.Steps(old)})
 			_, err := idempotent.Do(t.Context(), before, "k", func(ctx context.Context) (string, error) {
 				return "", errors.Join(old.Do(ctx, func(context.Context, saga.Call) error { return nil }), errBroken)
 			})
 			if !errors.Is(err, saga.ErrPartialSuccess) {
 				t.Fatal(err)
 			}
-			after := newKeylessGuard(t, elsewhere(store), idempotent.Config{Steps: saga.Steps(saga.Retired("old"))})
+			after := lab.NewKeylessGuard(t, elsewhere(store), idempotent.Config{Steps: saga.Steps(saga.Retired("old"))})
 			_, err = idempotent.Do(t.Context(), after, "k", func(context.Context) (string, error) { return "", test.failure })
 			if !errors.Is(err, test.want) || (test.want == nil) != (err == nil) {
 				t.Errorf("error %v, want %v", err, test.want)
@@ -314,7 +315,7 @@ func TestARetiredStepGoesForwardAndCannotBeUndone(t *testing.T) {
 func TestAStepOfTheSameNameIsAnother(t *testing.T) {
 	declared := saga.NewStep(saga.Spec[string]{Name: "charge"})
 	other := saga.NewStep(saga.Spec[string]{Name: "charge"})
-	guard := newKeylessGuard(t, persistence.NewMemory(), idempotent.Config{Steps: saga.Steps(declared)})
+	guard := lab.NewKeylessGuard(t, persistence.NewMemory(), idempotent.Config{Steps: saga.Steps(declared)})
 	_, err := idempotent.Do(t.Context(), guard, "k", func(ctx context.Context) (string, error) {
 		return other.Run(ctx, func(context.Context, saga.Call) (string, error) { t.Error("it ran"); return "", nil })
 	})
@@ -324,7 +325,7 @@ func TestAStepOfTheSameNameIsAnother(t *testing.T) {
 }
 
 func TestAPanicInACompensationIsResumed(t *testing.T) {
-	onEveryStore(t, func(t *testing.T, store persistence.Store) {
+	lab.OnEveryStore(t, func(t *testing.T, store persistence.Store) {
 		var did diary
 		panics := true
 		aStep := saga.NewStep(saga.Spec[int]{Name: "a", Compensate: func(context.Context, saga.Call, int) error {
@@ -334,7 +335,7 @@ func TestAPanicInACompensationIsResumed(t *testing.T) {
 			}
 			return nil
 		}})
-		guard := newKeylessGuard(t, store, idempotent.Config{Steps: saga.Steps(aStep)})
+		guard := lab.NewKeylessGuard(t, store, idempotent.Config{Steps: saga.Steps(aStep)})
 		call := func() (err error) {
 			defer func() {
 				if p := recover(); p != nil {
@@ -400,7 +401,7 @@ func payingAt(t *testing.T, store persistence.Store, first *bank, config idempot
 	now := new(*bank)
 	step := first.step(now)
 	config.Steps = saga.Steps(step)
-	guard := newKeylessGuard(t, store, config)
+	guard := lab.NewKeylessGuard(t, store, config)
 	return func(b *bank) (string, error) {
 		*now = b
 		return idempotent.Do(t.Context(), guard, "k", func(ctx context.Context) (string, error) { return b.pay(ctx, step) })
@@ -408,7 +409,7 @@ func payingAt(t *testing.T, store persistence.Store, first *bank, config idempot
 }
 
 func TestAStepThatMustRunAtMostOnceIsReconciled(t *testing.T) {
-	onEveryStore(t, func(t *testing.T, store persistence.Store) {
+	lab.OnEveryStore(t, func(t *testing.T, store persistence.Store) {
 		for name, test := range map[string]struct {
 			later *bank
 			want  string
@@ -439,7 +440,7 @@ func TestAStepThatMustRunAtMostOnceIsReconciled(t *testing.T) {
 
 // Meanwhile the next owner may have found out the same, and have run the step.
 func TestAnAnswerThatOutlastsTheLeaseStartsNothing(t *testing.T) {
-	inVirtualTime(t, func(t *testing.T, store persistence.Store) {
+	lab.InVirtualTime(t, func(t *testing.T, store persistence.Store) {
 		first := bank{interrupted: true}
 		pay := payingAt(t, store, &first, idempotent.Config{LeaseWholeRuns: true, Lease: 30 * time.Second})
 		if _, err := pay(&first); !errors.Is(err, errBroken) {

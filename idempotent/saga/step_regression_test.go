@@ -16,6 +16,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
 	"github.com/ikkai-go/idempotency/idempotent"
+	"github.com/ikkai-go/idempotency/idempotent/internal/lab"
 	"github.com/ikkai-go/idempotency/idempotent/saga"
 	"github.com/ikkai-go/idempotency/persistence"
 	"github.com/ikkai-go/idempotency/persistence/dynamostore"
@@ -32,7 +33,7 @@ func (downStore) Acquire(context.Context, persistence.Claim) (persistence.Record
 func TestTokensOfUnprotectedRequestsDiffer(t *testing.T) {
 	tokenOf := func(g *idempotent.Guard, key string) (token string) {
 		_, err := idempotent.Do(t.Context(), g, key, func(ctx context.Context) (string, error) {
-			return named[string]("charge").Run(ctx, func(ctx context.Context, _ saga.Call) (string, error) {
+			return lab.Named[string]("charge").Run(ctx, func(ctx context.Context, _ saga.Call) (string, error) {
 				call, _ := saga.CallFrom(ctx)
 				token = call.Token
 				return "", nil
@@ -44,9 +45,9 @@ func TestTokensOfUnprotectedRequestsDiffer(t *testing.T) {
 		return token
 	}
 	t.Run("FailOpen", func(t *testing.T) {
-		g := newKeylessGuard(t, &downStore{persistence.NewMemory()}, idempotent.Config{Steps: saga.Steps(named[string]("charge")), FailOpen: true})
-		other := newKeylessGuard(t, &downStore{persistence.NewMemory()}, idempotent.Config{Operation: "refund", Steps: saga.Steps(named[string]("charge")), FailOpen: true})
-		up := newKeylessGuard(t, persistence.NewMemory(), idempotent.Config{Steps: saga.Steps(named[string]("charge"))})
+		g := lab.NewKeylessGuard(t, &downStore{persistence.NewMemory()}, idempotent.Config{Steps: saga.Steps(lab.Named[string]("charge")), FailOpen: true})
+		other := lab.NewKeylessGuard(t, &downStore{persistence.NewMemory()}, idempotent.Config{Operation: "refund", Steps: saga.Steps(lab.Named[string]("charge")), FailOpen: true})
+		up := lab.NewKeylessGuard(t, persistence.NewMemory(), idempotent.Config{Steps: saga.Steps(lab.Named[string]("charge"))})
 		ann, bob := tokenOf(g, "ann"), tokenOf(g, "bob")
 		if ann == bob {
 			t.Errorf("two customers have the token %q", ann)
@@ -59,7 +60,7 @@ func TestTokensOfUnprotectedRequestsDiffer(t *testing.T) {
 		}
 	})
 	t.Run("missing key", func(t *testing.T) {
-		g := newKeylessGuard(t, persistence.NewMemory(), idempotent.Config{Steps: saga.Steps(named[string]("charge")), RunWithoutKey: true})
+		g := lab.NewKeylessGuard(t, persistence.NewMemory(), idempotent.Config{Steps: saga.Steps(lab.Named[string]("charge")), RunWithoutKey: true})
 		if a, b := tokenOf(g, ""), tokenOf(g, ""); a == b {
 			t.Errorf("two requests have the token %q", a)
 		}
@@ -69,11 +70,11 @@ func TestTokensOfUnprotectedRequestsDiffer(t *testing.T) {
 func TestANameOfAFamilyThatTheRecordCannotHold(t *testing.T) {
 	for _, name := range []string{"mail/arn:aws:s3:::b", "mail/1:started", "mail/" + strings.Repeat("x", 300), "mail/\xff", "mail/\n"} {
 		t.Run(fmt.Sprintf("%.12q", name), func(t *testing.T) {
-			onEveryStore(t, func(t *testing.T, store persistence.Store) {
-				g := newKeylessGuard(t, store, idempotent.Config{Steps: saga.Steps(familyNamed[string]("mail/"))})
+			lab.OnEveryStore(t, func(t *testing.T, store persistence.Store) {
+				g := lab.NewKeylessGuard(t, store, idempotent.Config{Steps: saga.Steps(lab.FamilyNamed[string]("mail/"))})
 				call := func() error {
 					_, err := idempotent.Do(t.Context(), g, "k", func(ctx context.Context) (string, error) {
-						if _, err := named[string](name).Run(ctx, func(context.Context, saga.Call) (string, error) { return "sent", nil }); err != nil {
+						if _, err := lab.Named[string](name).Run(ctx, func(context.Context, saga.Call) (string, error) { return "sent", nil }); err != nil {
 							return "", err
 						}
 						return "", errBroken
@@ -97,7 +98,7 @@ func TestANameThatMarksAnotherStepAsUndone(t *testing.T) {
 	store := persistence.NewMemory()
 	undone := 0
 	payments := saga.NewFamily(saga.Spec[string]{Name: "pay/", Compensate: func(context.Context, saga.Call, string) error { undone++; return nil }})
-	g := newKeylessGuard(t, store, idempotent.Config{Steps: saga.Steps(payments, named[string]("next"))})
+	g := lab.NewKeylessGuard(t, store, idempotent.Config{Steps: saga.Steps(payments, lab.Named[string]("next"))})
 	call := func(failure error) error {
 		_, err := idempotent.Do(t.Context(), g, "k", func(ctx context.Context) (string, error) {
 			_, err := payments.Step("1").Run(ctx, func(context.Context, saga.Call) (string, error) { return "", nil })
@@ -130,7 +131,7 @@ func TestTwoSagasAtOnceUndoOnce(t *testing.T) {
 				return nil
 			}})
 		}
-		g := newKeylessGuard(t, persistence.NewMemory(), idempotent.Config{Steps: saga.Steps(steps["a"], steps["b"])})
+		g := lab.NewKeylessGuard(t, persistence.NewMemory(), idempotent.Config{Steps: saga.Steps(steps["a"], steps["b"])})
 		_, err := idempotent.Do(t.Context(), g, "k", func(ctx context.Context) (string, error) {
 			undo := func(name string) error {
 				_, err := saga.Run(ctx, func(ctx context.Context) (string, error) {
@@ -159,7 +160,7 @@ func TestTwoSagasAtOnceUndoOnce(t *testing.T) {
 // It is known that the step has not happened: its function said so. The next attempt
 // does not know it any more.
 func TestADeclinedAtMostOnceStepDoesNotBlockUndoing(t *testing.T) {
-	onEveryStore(t, func(t *testing.T, store persistence.Store) {
+	lab.OnEveryStore(t, func(t *testing.T, store persistence.Store) {
 		var did diary
 		down := true
 		reserveStep := saga.NewStep(saga.Spec[string]{Name: "reserve", Compensate: func(context.Context, saga.Call, string) error {
@@ -173,7 +174,7 @@ func TestADeclinedAtMostOnceStepDoesNotBlockUndoing(t *testing.T) {
 			did.note("undo charge")
 			return nil
 		}})
-		g := newKeylessGuard(t, store, idempotent.Config{Steps: saga.Steps(reserveStep, chargeStep)})
+		g := lab.NewKeylessGuard(t, store, idempotent.Config{Steps: saga.Steps(reserveStep, chargeStep)})
 		call := func() error {
 			_, err := idempotent.Do(t.Context(), g, "k", func(ctx context.Context) (string, error) {
 				if _, err := reserveStep.Run(ctx, func(context.Context, saga.Call) (string, error) { did.note("reserve"); return "", nil }); err != nil {
@@ -201,10 +202,10 @@ func TestADeclinedAtMostOnceStepDoesNotBlockUndoing(t *testing.T) {
 // The decision to go backward could not be recorded, and the function answers all the
 // same: the call is completed and nothing is ever undone.
 func TestASwallowedCompensationErrorDoesNotComplete(t *testing.T) {
-	db, store := newDynamo(t)
+	db, store := lab.NewDynamo(t)
 	undone := 0
 	reserveStep := saga.NewStep(saga.Spec[string]{Name: "reserve", Compensate: func(context.Context, saga.Call, string) error { undone++; return nil }})
-	g := newKeylessGuard(t, store, idempotent.Config{Steps: saga.Steps(reserveStep), StoreTimeout: 200 * time.Millisecond})
+	g := lab.NewKeylessGuard(t, store, idempotent.Config{Steps: saga.Steps(reserveStep), StoreTimeout: 200 * time.Millisecond})
 	call := func(drop dynamotest.Effect) (string, error) {
 		return idempotent.Do(t.Context(), g, "k", func(ctx context.Context) (string, error) {
 			_, err := saga.Run(ctx, func(ctx context.Context) (string, error) {
@@ -231,13 +232,13 @@ func TestASwallowedCompensationErrorDoesNotComplete(t *testing.T) {
 
 func TestUnprotectedCallEndsTheContextOfItsSteps(t *testing.T) {
 	t.Setenv("IDEMPOTENCY_DISABLED", "1")
-	g := newKeylessGuard(t, persistence.NewMemory(), idempotent.Config{Steps: saga.Steps(named[string]("a"), named[string]("b"))})
+	g := lab.NewKeylessGuard(t, persistence.NewMemory(), idempotent.Config{Steps: saga.Steps(lab.Named[string]("a"), lab.Named[string]("b"))})
 	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Second)
 	defer cancel()
 	_, err := idempotent.Do(ctx, g, "k", func(ctx context.Context) (string, error) {
 		running := make(chan struct{})
 		go func() {
-			_, _ = named[string]("b").Run(ctx, func(ctx context.Context, _ saga.Call) (string, error) {
+			_, _ = lab.Named[string]("b").Run(ctx, func(ctx context.Context, _ saga.Call) (string, error) {
 				close(running)
 				<-ctx.Done()
 				return "", ctx.Err()
@@ -256,12 +257,12 @@ func TestSagaEndsTheContextOfItsSteps(t *testing.T) {
 		start := time.Now()
 		undone := 0
 		aStep := saga.NewStep(saga.Spec[string]{Name: "a", Compensate: func(context.Context, saga.Call, string) error { undone++; return nil }})
-		g := newKeylessGuard(t, persistence.NewMemory(), idempotent.Config{Steps: saga.Steps(aStep, named[string]("b")), Lease: time.Minute})
+		g := lab.NewKeylessGuard(t, persistence.NewMemory(), idempotent.Config{Steps: saga.Steps(aStep, lab.Named[string]("b")), Lease: time.Minute})
 		_, err := idempotent.Do(t.Context(), g, "k", func(ctx context.Context) (string, error) {
 			return saga.Run(ctx, func(ctx context.Context) (string, error) {
 				_, _ = aStep.Run(ctx, func(context.Context, saga.Call) (string, error) { return "", nil })
 				go func() {
-					_, _ = named[string]("b").Run(ctx, func(ctx context.Context, _ saga.Call) (string, error) { <-ctx.Done(); return "", ctx.Err() })
+					_, _ = lab.Named[string]("b").Run(ctx, func(ctx context.Context, _ saga.Call) (string, error) { <-ctx.Done(); return "", ctx.Err() })
 				}()
 				synctest.Wait()
 				return "", idempotent.Permanent(errBroken)
@@ -276,12 +277,12 @@ func TestSagaEndsTheContextOfItsSteps(t *testing.T) {
 // A step with writes whose reply is lost for good is tried again by the function. What
 // it returns must be what was committed.
 func TestATriedAgainStepReturnsWhatWasCommitted(t *testing.T) {
-	s := newShop(t, 10)
-	g := newKeylessGuard(t, s.store, idempotent.Config{Steps: saga.Steps(named[string]("reserve")), StoreTimeout: 300 * time.Millisecond})
+	s := lab.NewShop(t, 10)
+	g := lab.NewKeylessGuard(t, s.Store, idempotent.Config{Steps: saga.Steps(lab.Named[string]("reserve")), StoreTimeout: 300 * time.Millisecond})
 	tries := 0
 	out, err := idempotent.Do(t.Context(), g, "k", func(ctx context.Context) (string, error) {
 		reserve := func() (string, error) {
-			return named[string]("reserve").Run(ctx, func(ctx context.Context, _ saga.Call) (string, error) {
+			return lab.Named[string]("reserve").Run(ctx, func(ctx context.Context, _ saga.Call) (string, error) {
 				tries++
 				id := fmt.Sprint("reservation-", tries)
 				return id, dynamostore.Enlist(ctx, dynamostore.Write{Put: &types.Put{TableName: aws.String("stock"), Item: map[string]types.AttributeValue{
@@ -289,9 +290,9 @@ func TestATriedAgainStepReturnsWhatWasCommitted(t *testing.T) {
 				}}})
 			})
 		}
-		s.db.Inject(dynamotest.Fault{Operation: "TransactWriteItems", Times: dynamotest.Always, Do: dynamotest.LoseReply()})
+		s.DB.Inject(dynamotest.Fault{Operation: "TransactWriteItems", Times: dynamotest.Always, Do: dynamotest.LoseReply()})
 		_, err := reserve()
-		s.db.ClearFaults()
+		s.DB.ClearFaults()
 		if err == nil {
 			t.Fatal("no error")
 		}
@@ -300,7 +301,7 @@ func TestATriedAgainStepReturnsWhatWasCommitted(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	got, err := s.db.Client().GetItem(t.Context(), getStock(out))
+	got, err := s.DB.Client().GetItem(t.Context(), getStock(out))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -316,7 +317,7 @@ func TestReconcileOfAnOmittedOutputHasAToken(t *testing.T) {
 		tokens = append(tokens, call.Token)
 		return "found", true, nil
 	}})
-	g := newKeylessGuard(t, persistence.NewMemory(), idempotent.Config{Steps: saga.Steps(chargeStep)})
+	g := lab.NewKeylessGuard(t, persistence.NewMemory(), idempotent.Config{Steps: saga.Steps(chargeStep)})
 	call := func() error {
 		_, err := idempotent.Do(t.Context(), g, "k", func(ctx context.Context) (string, error) {
 			if _, err := chargeStep.Run(ctx, func(ctx context.Context, _ saga.Call) (any, error) {
@@ -338,8 +339,8 @@ func TestReconcileOfAnOmittedOutputHasAToken(t *testing.T) {
 }
 
 func TestAPanicInOnRefusedReleasesTheRecord(t *testing.T) {
-	s := newShop(t, 0)
-	g := newKeylessGuard(t, s.store, idempotent.Config{})
+	s := lab.NewShop(t, 0)
+	g := lab.NewKeylessGuard(t, s.Store, idempotent.Config{})
 	times := 0
 	func() {
 		defer func() { t.Logf("panicked with %v after %d calls of OnRefused", recover(), times) }()
@@ -373,7 +374,7 @@ func TestOutputsThatAreDeep(t *testing.T) {
 	}
 	for _, n := range []int{9998, 9999, 10000, 10001, 20000} {
 		t.Run(fmt.Sprint(n), func(t *testing.T) {
-			g := newKeylessGuard(t, persistence.NewMemory(), idempotent.Config{Steps: saga.Steps(named[any]("a"))})
+			g := lab.NewKeylessGuard(t, persistence.NewMemory(), idempotent.Config{Steps: saga.Steps(lab.Named[any]("a"))})
 			ran := 0
 			call := func() (err error) {
 				defer func() {
@@ -382,7 +383,7 @@ func TestOutputsThatAreDeep(t *testing.T) {
 					}
 				}()
 				_, err = idempotent.Do(t.Context(), g, "k", func(ctx context.Context) (string, error) {
-					if _, err := named[any]("a").Run(ctx, func(context.Context, saga.Call) (any, error) { ran++; return deep(n), nil }); err != nil {
+					if _, err := lab.Named[any]("a").Run(ctx, func(context.Context, saga.Call) (any, error) { ran++; return deep(n), nil }); err != nil {
 						return "", err
 					}
 					return "", errBroken
@@ -399,38 +400,38 @@ func TestOutputsThatAreDeep(t *testing.T) {
 }
 
 func TestAnEnlistmentThatIsOverRefuses(t *testing.T) {
-	s := newShop(t, 10)
-	g := newKeylessGuard(t, s.store, idempotent.Config{Steps: saga.Steps(named[string]("a"))})
+	s := lab.NewShop(t, 10)
+	g := lab.NewKeylessGuard(t, s.Store, idempotent.Config{Steps: saga.Steps(lab.Named[string]("a"))})
 	var late, lateCall context.Context
 	_, _ = idempotent.Do(t.Context(), g, "k", func(ctx context.Context) (string, error) {
 		lateCall = ctx //nolint:fatcontext // that is the point
-		_, err := named[string]("a").Run(ctx, func(ctx context.Context, _ saga.Call) (string, error) {
+		_, err := lab.Named[string]("a").Run(ctx, func(ctx context.Context, _ saga.Call) (string, error) {
 			late = ctx //nolint:fatcontext // that is the point
 			return "", errBroken
 		})
-		if err := take(late, 1, errOutOfStock); !errors.Is(err, persistence.ErrNotEnlisted) {
+		if err := lab.Take(late, 1, lab.ErrOutOfStock); !errors.Is(err, persistence.ErrNotEnlisted) {
 			t.Errorf("with a step that has failed: %v", err)
 		}
 		return "", err
 	})
-	if err := take(lateCall, 1, errOutOfStock); !errors.Is(err, persistence.ErrNotEnlisted) {
+	if err := lab.Take(lateCall, 1, lab.ErrOutOfStock); !errors.Is(err, persistence.ErrNotEnlisted) {
 		t.Errorf("with a call that has failed: %v", err)
 	}
 }
 
 // The step's own write was refused for good: it has not happened, and that is known.
 func TestARefusedAtMostOnceStepIsNoUnknown(t *testing.T) {
-	s := newShop(t, 0)
+	s := lab.NewShop(t, 0)
 	undone := 0
 	reserveStep := saga.NewStep(saga.Spec[string]{Name: "reserve", Compensate: func(context.Context, saga.Call, string) error { undone++; return nil }})
 	takeStep := saga.NewStep(saga.Spec[string]{Name: "take", AtMostOnce: true, Compensate: func(context.Context, saga.Call, string) error { return nil }})
-	g := newKeylessGuard(t, s.store, idempotent.Config{Steps: saga.Steps(reserveStep, takeStep)})
+	g := lab.NewKeylessGuard(t, s.Store, idempotent.Config{Steps: saga.Steps(reserveStep, takeStep)})
 	_, err := idempotent.Do(t.Context(), g, "k", func(ctx context.Context) (string, error) {
 		if _, err := reserveStep.Run(ctx, func(context.Context, saga.Call) (string, error) { return "", nil }); err != nil {
 			return "", err
 		}
 		return takeStep.Run(ctx, func(ctx context.Context, _ saga.Call) (string, error) {
-			return "", take(ctx, 1, idempotent.Permanent(errOutOfStock))
+			return "", lab.Take(ctx, 1, idempotent.Permanent(lab.ErrOutOfStock))
 		})
 	})
 	if errors.Is(err, saga.ErrCompensation) || undone != 1 {
@@ -458,7 +459,7 @@ func TestAStepThatDoesNotFitIsStillUndone(t *testing.T) {
 		return saga.NewStep(saga.Spec[string]{Name: name, Compensate: func(context.Context, saga.Call, string) error { did.note("undo %s", name); return nil }})
 	}
 	a, b := step("a"), step("b")
-	g := newKeylessGuard(t, &fullStore{persistence.NewMemory(), &full}, idempotent.Config{Steps: saga.Steps(a, b)})
+	g := lab.NewKeylessGuard(t, &fullStore{persistence.NewMemory(), &full}, idempotent.Config{Steps: saga.Steps(a, b)})
 	_, err := idempotent.Do(t.Context(), g, "k", func(ctx context.Context) (string, error) {
 		_, _ = a.Run(ctx, func(context.Context, saga.Call) (string, error) { did.note("a"); return "", nil })
 		full = true
@@ -488,7 +489,7 @@ func TestAForeignCompensationErrorDoesNotStopUndoing(t *testing.T) {
 		undone++
 		return nil
 	}})
-	g := newKeylessGuard(t, persistence.NewMemory(), idempotent.Config{Steps: saga.Steps(aStep)})
+	g := lab.NewKeylessGuard(t, persistence.NewMemory(), idempotent.Config{Steps: saga.Steps(aStep)})
 	call := func() error {
 		_, err := idempotent.Do(t.Context(), g, "k", func(ctx context.Context) (string, error) {
 			_, err := aStep.Run(ctx, func(context.Context, saga.Call) (string, error) { return "", nil })
@@ -513,7 +514,7 @@ func TestAForeignCompensationErrorDoesNotStopUndoing(t *testing.T) {
 // Unprotected, the writes of a call that has failed for good and was undone.
 func TestUnprotectedWritesOfAnUndoneCallAreNotCommitted(t *testing.T) {
 	t.Setenv("IDEMPOTENCY_DISABLED", "1")
-	s := newShop(t, 10)
+	s := lab.NewShop(t, 10)
 	fails := true
 	aStep := saga.NewStep(saga.Spec[string]{Name: "a", Compensate: func(context.Context, saga.Call, string) error {
 		if fails {
@@ -522,9 +523,9 @@ func TestUnprotectedWritesOfAnUndoneCallAreNotCommitted(t *testing.T) {
 		}
 		return nil
 	}})
-	g := newKeylessGuard(t, s.store, idempotent.Config{Steps: saga.Steps(aStep)})
+	g := lab.NewKeylessGuard(t, s.Store, idempotent.Config{Steps: saga.Steps(aStep)})
 	_, err := idempotent.Do(t.Context(), g, "k", func(ctx context.Context) (string, error) {
-		if err := take(ctx, 1, errOutOfStock); err != nil {
+		if err := lab.Take(ctx, 1, lab.ErrOutOfStock); err != nil {
 			return "", err
 		}
 		_, err := saga.Run(ctx, func(ctx context.Context) (string, error) {
@@ -536,8 +537,8 @@ func TestUnprotectedWritesOfAnUndoneCallAreNotCommitted(t *testing.T) {
 		}
 		return "", err
 	})
-	if err != nil && s.left() != 10 {
-		t.Errorf("the call has failed (%v), and its writes are there: %d left", err, s.left())
+	if err != nil && s.Left() != 10 {
+		t.Errorf("the call has failed (%v), and its writes are there: %d left", err, s.Left())
 	}
 }
 
@@ -548,13 +549,13 @@ func (marshalPanics) MarshalJSON() ([]byte, error) { panic("in MarshalJSON") }
 
 // As for results: what comes after the effect must not make it run again.
 func TestAnOutputWhoseEncodingPanicsDoesNotRepeatItsStep(t *testing.T) {
-	g := newKeylessGuard(t, persistence.NewMemory(), idempotent.Config{Steps: saga.Steps(named[marshalPanics]("a"))})
+	g := lab.NewKeylessGuard(t, persistence.NewMemory(), idempotent.Config{Steps: saga.Steps(lab.Named[marshalPanics]("a"))})
 	ran := 0
 	for range 2 {
 		func() {
 			defer func() { _ = recover() }()
 			_, _ = idempotent.Do(t.Context(), g, "k", func(ctx context.Context) (string, error) {
-				_, err := named[marshalPanics]("a").Run(ctx, func(context.Context, saga.Call) (marshalPanics, error) { ran++; return marshalPanics{1}, nil })
+				_, err := lab.Named[marshalPanics]("a").Run(ctx, func(context.Context, saga.Call) (marshalPanics, error) { ran++; return marshalPanics{1}, nil })
 				return "", err
 			})
 		}()
@@ -566,11 +567,11 @@ func TestAnOutputWhoseEncodingPanicsDoesNotRepeatItsStep(t *testing.T) {
 
 // With a store that is down, FailOpen gives the result in the long form.
 func TestTheShortFormFailsOpenAsTheLongOne(t *testing.T) {
-	for name, short := range modes {
+	for name, short := range lab.Modes {
 		t.Run(name, func(t *testing.T) {
-			s := newShop(t, 10)
-			g := newKeylessGuard(t, s.store, idempotent.Config{OnlyEnlists: short, FailOpen: true, StoreTimeout: 200 * time.Millisecond})
-			s.db.Inject(dynamotest.Fault{Operation: "PutItem", Times: dynamotest.Always, Do: dynamotest.LoseRequest()})
+			s := lab.NewShop(t, 10)
+			g := lab.NewKeylessGuard(t, s.Store, idempotent.Config{OnlyEnlists: short, FailOpen: true, StoreTimeout: 200 * time.Millisecond})
+			s.DB.Inject(dynamotest.Fault{Operation: "PutItem", Times: dynamotest.Always, Do: dynamotest.LoseRequest()})
 			ran := 0
 			out, err := idempotent.Do(t.Context(), g, "k", func(context.Context) (string, error) { ran++; return "answer", nil })
 			if err != nil || out != "answer" {
@@ -590,7 +591,7 @@ func TestAStepIsUndoneWhateverInputTheNextAttemptHas(t *testing.T) {
 		}
 		return nil
 	}})
-	g := newKeylessGuard(t, persistence.NewMemory(), idempotent.Config{Steps: saga.Steps(step)})
+	g := lab.NewKeylessGuard(t, persistence.NewMemory(), idempotent.Config{Steps: saga.Steps(step)})
 	var err error
 	for range 2 {
 		_, err = idempotent.Do(t.Context(), g, "k", func(ctx context.Context) (string, error) {
@@ -612,7 +613,7 @@ func TestStepsBesideUndoingAreRefusedQuietly(t *testing.T) {
 		runtime.Gosched()
 		return nil
 	}})
-	g := newKeylessGuard(t, persistence.NewMemory(), idempotent.Config{Steps: saga.Steps(parts)})
+	g := lab.NewKeylessGuard(t, persistence.NewMemory(), idempotent.Config{Steps: saga.Steps(parts)})
 	stop := make(chan struct{})
 	over := make(chan struct{})
 	_, err := idempotent.Do(t.Context(), g, "k", func(ctx context.Context) (string, error) {
@@ -651,7 +652,7 @@ func TestACompensationThatWasAddedByADeploymentRuns(t *testing.T) {
 	var did diary
 	for i, compensate := range []func(context.Context, saga.Call, string) error{nil, func(context.Context, saga.Call, string) error { did.note("undo a"); return nil }} {
 		aStep := saga.NewStep(saga.Spec[string]{Name: "a", Compensate: compensate})
-		g := newKeylessGuard(t, elsewhere(store), idempotent.Config{Steps: saga.Steps(aStep)})
+		g := lab.NewKeylessGuard(t, elsewhere(store), idempotent.Config{Steps: saga.Steps(aStep)})
 		_, err := idempotent.Do(t.Context(), g, "k", func(ctx context.Context) (string, error) {
 			_, err := aStep.Run(ctx, func(context.Context, saga.Call) (string, error) { did.note("a"); return "", nil })
 			if i == 0 {
@@ -674,7 +675,7 @@ func TestTheCallWaitsForSagasUnderWay(t *testing.T) {
 			time.Sleep(time.Second)
 			return nil
 		}})
-		g := newKeylessGuard(t, persistence.NewMemory(), idempotent.Config{Steps: saga.Steps(aStep)})
+		g := lab.NewKeylessGuard(t, persistence.NewMemory(), idempotent.Config{Steps: saga.Steps(aStep)})
 		_, err := idempotent.Do(t.Context(), g, "k", func(ctx context.Context) (string, error) {
 			go func() {
 				_, _ = saga.Run(ctx, func(ctx context.Context) (string, error) {

@@ -13,14 +13,15 @@ import (
 	"time"
 
 	"github.com/ikkai-go/idempotency/idempotent"
+	"github.com/ikkai-go/idempotency/idempotent/internal/lab"
 	"github.com/ikkai-go/idempotency/idempotent/saga"
 	"github.com/ikkai-go/idempotency/persistence"
 )
 
 func TestAFinishedStepIsNotRunAgain(t *testing.T) {
-	onEveryStore(t, func(t *testing.T, store persistence.Store) {
-		events := new(eventLog)
-		guard := newKeylessGuard(t, store, idempotent.Config{Steps: saga.Steps(named[string]("reserve"), named[string]("charge")), Observe: events.observe})
+	lab.OnEveryStore(t, func(t *testing.T, store persistence.Store) {
+		events := new(lab.EventLog)
+		guard := lab.NewKeylessGuard(t, store, idempotent.Config{Steps: saga.Steps(lab.Named[string]("reserve"), lab.Named[string]("charge")), Observe: events.Observe})
 		var did diary
 		down := true
 		call := func() (string, error) {
@@ -59,8 +60,8 @@ func TestAFinishedStepIsNotRunAgain(t *testing.T) {
 }
 
 func TestARunThatDiesIsResumedAfterItsLastStep(t *testing.T) {
-	inVirtualTime(t, func(t *testing.T, store persistence.Store) {
-		guard := newKeylessGuard(t, store, idempotent.Config{Steps: saga.Steps(named[string]("a"), named[string]("b"), named[string]("c")), LeaseWholeRuns: true, Lease: time.Minute, ClockSkew: time.Second})
+	lab.InVirtualTime(t, func(t *testing.T, store persistence.Store) {
+		guard := lab.NewKeylessGuard(t, store, idempotent.Config{Steps: saga.Steps(lab.Named[string]("a"), lab.Named[string]("b"), lab.Named[string]("c")), LeaseWholeRuns: true, Lease: time.Minute, ClockSkew: time.Second})
 		var did diary
 		frozen := make(chan struct{})
 		go func() {
@@ -77,7 +78,7 @@ func TestARunThatDiesIsResumedAfterItsLastStep(t *testing.T) {
 		}()
 		synctest.Wait()
 		time.Sleep(time.Minute + time.Second)
-		second := newKeylessGuard(t, elsewhere(store), idempotent.Config{Steps: saga.Steps(named[string]("a"), named[string]("b"), named[string]("c"))})
+		second := lab.NewKeylessGuard(t, elsewhere(store), idempotent.Config{Steps: saga.Steps(lab.Named[string]("a"), lab.Named[string]("b"), lab.Named[string]("c"))})
 		did.wants(t, "a", "b")
 		out, err := idempotent.Do(t.Context(), second, "k", func(ctx context.Context) (string, error) {
 			for _, name := range []string{"a", "b", "c"} {
@@ -100,7 +101,7 @@ func TestARunThatDiesIsResumedAfterItsLastStep(t *testing.T) {
 // to its first owner until it writes. From then on that owner starts nothing.
 func TestASupersededOwnerCannotStartItsNextStep(t *testing.T) {
 	store := persistence.NewMemory()
-	guard := newKeylessGuard(t, store, idempotent.Config{Steps: saga.Steps(named[string]("a"), named[string]("b"), named[string]("c"))})
+	guard := lab.NewKeylessGuard(t, store, idempotent.Config{Steps: saga.Steps(lab.Named[string]("a"), lab.Named[string]("b"), lab.Named[string]("c"))})
 	var did diary
 	_, err := idempotent.Do(t.Context(), guard, "k", func(ctx context.Context) (string, error) {
 		if _, err := did.step(ctx, "a"); err != nil {
@@ -125,8 +126,8 @@ func TestASupersededOwnerCannotStartItsNextStep(t *testing.T) {
 }
 
 func TestStepsAreKnownByNameNotByPosition(t *testing.T) {
-	onEveryStore(t, func(t *testing.T, store persistence.Store) {
-		guard := newKeylessGuard(t, store, idempotent.Config{Steps: saga.Steps(named[string]("a"), named[string]("b"), named[string]("new"))})
+	lab.OnEveryStore(t, func(t *testing.T, store persistence.Store) {
+		guard := lab.NewKeylessGuard(t, store, idempotent.Config{Steps: saga.Steps(lab.Named[string]("a"), lab.Named[string]("b"), lab.Named[string]("new"))})
 		var did diary
 		run := func(names ...string) error {
 			_, err := idempotent.Do(t.Context(), guard, "k", func(ctx context.Context) (string, error) {
@@ -152,7 +153,7 @@ func TestStepsAreKnownByNameNotByPosition(t *testing.T) {
 
 func TestWhatIsWrongWithAStepIsSaidBeforeItRuns(t *testing.T) {
 	guarded := func(t *testing.T, fn func(context.Context) error) error {
-		guard := newKeylessGuard(t, persistence.NewMemory(), idempotent.Config{Steps: saga.Steps(named[string]("a"), named[string]("b"), familyNamed[string]("mail/"))})
+		guard := lab.NewKeylessGuard(t, persistence.NewMemory(), idempotent.Config{Steps: saga.Steps(lab.Named[string]("a"), lab.Named[string]("b"), lab.FamilyNamed[string]("mail/"))})
 		_, err := idempotent.Do(t.Context(), guard, "k", func(ctx context.Context) (string, error) { return "", fn(ctx) })
 		return err
 	}
@@ -167,12 +168,12 @@ func TestWhatIsWrongWithAStepIsSaidBeforeItRuns(t *testing.T) {
 			return err
 		}, saga.ErrStepMisuse, nil},
 		"in a call that declares none": {func(t *testing.T) error {
-			guard := newKeylessGuard(t, persistence.NewMemory(), idempotent.Config{})
+			guard := lab.NewKeylessGuard(t, persistence.NewMemory(), idempotent.Config{})
 			_, err := idempotent.Do(t.Context(), guard, "k", func(ctx context.Context) (string, error) { return did.step(ctx, "a") })
 			return err
 		}, saga.ErrStepMisuse, nil},
 		"in a call inside of one that declares it": {func(t *testing.T) error {
-			inner := newKeylessGuard(t, persistence.NewMemory(), idempotent.Config{})
+			inner := lab.NewKeylessGuard(t, persistence.NewMemory(), idempotent.Config{})
 			return guarded(t, func(ctx context.Context) error {
 				_, err := idempotent.Do(ctx, inner, "k", func(ctx context.Context) (string, error) { return did.step(ctx, "a") })
 				return err
@@ -193,13 +194,13 @@ func TestWhatIsWrongWithAStepIsSaidBeforeItRuns(t *testing.T) {
 		}, saga.ErrStepMisuse, []string{"a"}},
 		"inside of another": {func(t *testing.T) error {
 			return guarded(t, func(ctx context.Context) error {
-				_, err := named[string]("a").Run(ctx, func(ctx context.Context, _ saga.Call) (string, error) { return did.step(ctx, "b") })
+				_, err := lab.Named[string]("a").Run(ctx, func(ctx context.Context, _ saga.Call) (string, error) { return did.step(ctx, "b") })
 				return err
 			})
 		}, saga.ErrStepMisuse, nil},
 		"an input that is no JSON": {func(t *testing.T) error {
 			return guarded(t, func(ctx context.Context) error {
-				_, err := named[string]("a").RunFor(ctx, func() {}, func(context.Context, saga.Call) (string, error) {
+				_, err := lab.Named[string]("a").RunFor(ctx, func() {}, func(context.Context, saga.Call) (string, error) {
 					did.note("a")
 					return "", nil
 				})
@@ -227,7 +228,7 @@ func TestWhatIsWrongWithAStepIsSaidBeforeItRuns(t *testing.T) {
 }
 
 func TestAStepOfAFamilyIsDeclaredByIts(t *testing.T) {
-	guard := newKeylessGuard(t, persistence.NewMemory(), idempotent.Config{Steps: saga.Steps(familyNamed[string]("mail/"))})
+	guard := lab.NewKeylessGuard(t, persistence.NewMemory(), idempotent.Config{Steps: saga.Steps(lab.FamilyNamed[string]("mail/"))})
 	var did diary
 	if _, err := idempotent.Do(t.Context(), guard, "k", func(ctx context.Context) (string, error) {
 		_, err := did.step(ctx, "mail/1")
@@ -244,9 +245,9 @@ func TestAStepOfAFamilyIsDeclaredByIts(t *testing.T) {
 // A deployment renames a step while a request is half done: the new name would run
 // what has been done under the old one.
 func TestAStepThatTheCodeNoLongerKnowsStopsTheCallBeforeItStarts(t *testing.T) {
-	onEveryStore(t, func(t *testing.T, store persistence.Store) {
+	lab.OnEveryStore(t, func(t *testing.T, store persistence.Store) {
 		var did diary
-		before := newKeylessGuard(t, store, idempotent.Config{Steps: saga.Steps(named[string]("reserve"), named[string]("charge"))})
+		before := lab.NewKeylessGuard(t, store, idempotent.Config{Steps: saga.Steps(lab.Named[string]("reserve"), lab.Named[string]("charge"))})
 		_, err := idempotent.Do(t.Context(), before, "k", func(ctx context.Context) (string, error) {
 			_, _ = did.step(ctx, "reserve")
 			_, _ = did.step(ctx, "charge")
@@ -257,7 +258,7 @@ func TestAStepThatTheCodeNoLongerKnowsStopsTheCallBeforeItStarts(t *testing.T) {
 		}
 		did.wants(t, "reserve", "charge")
 		for range 2 {
-			after := newKeylessGuard(t, elsewhere(store), idempotent.Config{Steps: saga.Steps(named[string]("reserve"), named[string]("charge-card"))})
+			after := lab.NewKeylessGuard(t, elsewhere(store), idempotent.Config{Steps: saga.Steps(lab.Named[string]("reserve"), lab.Named[string]("charge-card"))})
 			_, err = idempotent.Do(t.Context(), after, "k", func(ctx context.Context) (string, error) {
 				did.note("runs")
 				return did.step(ctx, "charge-card")
@@ -268,13 +269,13 @@ func TestAStepThatTheCodeNoLongerKnowsStopsTheCallBeforeItStarts(t *testing.T) {
 			}
 			did.wants(t)
 		}
-		stepless := newKeylessGuard(t, elsewhere(store), idempotent.Config{})
+		stepless := lab.NewKeylessGuard(t, elsewhere(store), idempotent.Config{})
 		_, err = idempotent.Do(t.Context(), stepless, "k", func(context.Context) (string, error) { did.note("runs"); return "", nil })
 		if v := idempotent.VerdictOf(err); !errors.Is(err, idempotent.ErrConfig) || v != (idempotent.Verdict{Code: idempotent.CodeStuck}) {
 			t.Errorf("error %v, verdict %+v", err, v)
 		}
 		did.wants(t)
-		again := newKeylessGuard(t, elsewhere(store), idempotent.Config{Steps: saga.Steps(named[string]("reserve"), named[string]("charge"), named[string]("charge-card"))})
+		again := lab.NewKeylessGuard(t, elsewhere(store), idempotent.Config{Steps: saga.Steps(lab.Named[string]("reserve"), lab.Named[string]("charge"), lab.Named[string]("charge-card"))})
 		if _, err := idempotent.Do(t.Context(), again, "k", func(ctx context.Context) (string, error) { return did.step(ctx, "charge") }); err != nil {
 			t.Errorf("nothing was lost, and yet: %v", err)
 		}
@@ -283,12 +284,12 @@ func TestAStepThatTheCodeNoLongerKnowsStopsTheCallBeforeItStarts(t *testing.T) {
 }
 
 func TestAStepWithAnotherInputIsRefused(t *testing.T) {
-	onEveryStore(t, func(t *testing.T, store persistence.Store) {
-		guard := newKeylessGuard(t, store, idempotent.Config{Steps: saga.Steps(named[string]("charge"))})
+	lab.OnEveryStore(t, func(t *testing.T, store persistence.Store) {
+		guard := lab.NewKeylessGuard(t, store, idempotent.Config{Steps: saga.Steps(lab.Named[string]("charge"))})
 		var did diary
 		charge := func(input any) error {
 			_, err := idempotent.Do(t.Context(), guard, "k", func(ctx context.Context) (string, error) {
-				_, err := named[string]("charge").RunFor(ctx, input, func(context.Context, saga.Call) (string, error) {
+				_, err := lab.Named[string]("charge").RunFor(ctx, input, func(context.Context, saga.Call) (string, error) {
 					did.note("charge %v", input)
 					return "", nil
 				})
@@ -332,13 +333,13 @@ func TestAStepHasATokenThatIsTheSameInEveryAttempt(t *testing.T) {
 		note(ctx, key+" undo b")
 		return errBroken
 	}})
-	guard := newKeylessGuard(t, store, idempotent.Config{Steps: saga.Steps(named[string]("a"), b)})
+	guard := lab.NewKeylessGuard(t, store, idempotent.Config{Steps: saga.Steps(lab.Named[string]("a"), b)})
 	for _, key = range []string{"1", "1", "2"} {
 		_, _ = idempotent.Do(t.Context(), guard, key, func(ctx context.Context) (string, error) {
 			if _, ok := saga.CallFrom(ctx); ok {
 				t.Error("a step outside of steps")
 			}
-			_, _ = named[string]("a").Run(ctx, func(ctx context.Context, _ saga.Call) (string, error) { note(ctx, key+" a"); return "", errBroken })
+			_, _ = lab.Named[string]("a").Run(ctx, func(ctx context.Context, _ saga.Call) (string, error) { note(ctx, key+" a"); return "", errBroken })
 			_, _ = b.Run(ctx, func(ctx context.Context, _ saga.Call) (string, error) { note(ctx, key+" b"); return "", nil })
 			return "", idempotent.Permanent(errBroken)
 		})
@@ -359,8 +360,8 @@ func TestAStepHasATokenThatIsTheSameInEveryAttempt(t *testing.T) {
 }
 
 func TestStepsRunInParallel(t *testing.T) {
-	onEveryStore(t, func(t *testing.T, store persistence.Store) {
-		guard := newKeylessGuard(t, store, idempotent.Config{Steps: saga.Steps(familyNamed[int]("part/"))})
+	lab.OnEveryStore(t, func(t *testing.T, store persistence.Store) {
+		guard := lab.NewKeylessGuard(t, store, idempotent.Config{Steps: saga.Steps(lab.FamilyNamed[int]("part/"))})
 		var did diary
 		const parts = 20
 		call := func(failing int) (int, error) {
@@ -369,7 +370,7 @@ func TestStepsRunInParallel(t *testing.T) {
 				var group sync.WaitGroup
 				for i := range parts {
 					group.Go(func() {
-						results[i], errs[i] = named[int](fmt.Sprint("part/", i)).Run(ctx, func(context.Context, saga.Call) (int, error) {
+						results[i], errs[i] = lab.Named[int](fmt.Sprint("part/", i)).Run(ctx, func(context.Context, saga.Call) (int, error) {
 							did.note("%d", i)
 							if i == failing {
 								return 0, errBroken
@@ -404,20 +405,20 @@ func TestStepsRunInParallel(t *testing.T) {
 // A function that returns while a step is under way would leave an effect that no
 // record knows of, and a lock that is gone.
 func TestTheCallWaitsForStepsUnderWay(t *testing.T) {
-	inVirtualTime(t, func(t *testing.T, store persistence.Store) {
+	lab.InVirtualTime(t, func(t *testing.T, store persistence.Store) {
 		for name, end := range map[string]func() (string, error){
 			"result":  func() (string, error) { return "", nil },
 			"error":   func() (string, error) { return "", errBroken },
 			"failure": func() (string, error) { return "", idempotent.Permanent(errBroken) },
 			"panic":   func() (string, error) { panic(errBroken) },
 		} {
-			guard := newKeylessGuard(t, store, idempotent.Config{Operation: name, Steps: saga.Steps(named[string]("slow"))})
+			guard := lab.NewKeylessGuard(t, store, idempotent.Config{Operation: name, Steps: saga.Steps(lab.Named[string]("slow"))})
 			var did diary
 			func() {
 				defer func() { _ = recover() }()
 				_, _ = idempotent.Do(t.Context(), guard, "k", func(ctx context.Context) (string, error) {
 					go func() {
-						_, _ = named[string]("slow").Run(ctx, func(ctx context.Context, _ saga.Call) (string, error) {
+						_, _ = lab.Named[string]("slow").Run(ctx, func(ctx context.Context, _ saga.Call) (string, error) {
 							<-ctx.Done()
 							time.Sleep(time.Second)
 							did.note("slow")
@@ -440,7 +441,7 @@ func TestUnprotectedStepsShareNoTokens(t *testing.T) {
 	call := func(guard *idempotent.Guard, key string) {
 		t.Helper()
 		_, err := idempotent.Do(t.Context(), guard, key, func(ctx context.Context) (string, error) {
-			return named[string]("a").Run(ctx, func(ctx context.Context, _ saga.Call) (string, error) {
+			return lab.Named[string]("a").Run(ctx, func(ctx context.Context, _ saga.Call) (string, error) {
 				step, _ := saga.CallFrom(ctx)
 				tokens[step.Token]++
 				return "", nil
@@ -451,9 +452,9 @@ func TestUnprotectedStepsShareNoTokens(t *testing.T) {
 		}
 	}
 	memory := persistence.NewMemory()
-	config := idempotent.Config{Steps: saga.Steps(named[string]("a")), FailOpen: true, RunWithoutKey: true}
-	call(newKeylessGuard(t, memory, config), "1")
-	down := newKeylessGuard(t, &struct {
+	config := idempotent.Config{Steps: saga.Steps(lab.Named[string]("a")), FailOpen: true, RunWithoutKey: true}
+	call(lab.NewKeylessGuard(t, memory, config), "1")
+	down := lab.NewKeylessGuard(t, &struct {
 		unreachable
 		persistence.Checkpointer
 	}{Checkpointer: memory}, config)
@@ -488,7 +489,7 @@ func TestUnprotectedStepsRun(t *testing.T) {
 	t.Setenv("IDEMPOTENCY_DISABLED", "1")
 	var did diary
 	a := saga.NewStep(saga.Spec[string]{Name: "a", Compensate: func(_ context.Context, _ saga.Call, out string) error { did.note("undo %s", out); return nil }})
-	guard := newKeylessGuard(t, persistence.NewMemory(), idempotent.Config{Steps: saga.Steps(a, named[string]("b"))})
+	guard := lab.NewKeylessGuard(t, persistence.NewMemory(), idempotent.Config{Steps: saga.Steps(a, lab.Named[string]("b"))})
 	for range 2 {
 		_, err := idempotent.Do(t.Context(), guard, "k", func(ctx context.Context) (string, error) {
 			if _, err := a.Run(ctx, func(context.Context, saga.Call) (string, error) { did.note("a"); return "A", nil }); err != nil {

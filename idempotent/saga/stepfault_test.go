@@ -10,6 +10,7 @@ import (
 	"testing/synctest"
 
 	"github.com/ikkai-go/idempotency/idempotent"
+	"github.com/ikkai-go/idempotency/idempotent/internal/lab"
 	"github.com/ikkai-go/idempotency/idempotent/saga"
 	"github.com/ikkai-go/idempotency/persistence"
 	"github.com/ikkai-go/idempotency/persistence/cached"
@@ -29,9 +30,9 @@ func TestACheckpointThatFails(t *testing.T) {
 		"no reply ever comes":     {dynamotest.LoseReply, dynamotest.Always, true, true},
 		"no request ever arrives": {dynamotest.LoseRequest, dynamotest.Always, false, true},
 	} {
-		t.Run(name, bubbled(func(t *testing.T) {
-			db, store := newDynamo(t)
-			guard := newKeylessGuard(t, store, idempotent.Config{Steps: saga.Steps(named[string]("a"), named[string]("b"))})
+		t.Run(name, lab.Bubbled(func(t *testing.T) {
+			db, store := lab.NewDynamo(t)
+			guard := lab.NewKeylessGuard(t, store, idempotent.Config{Steps: saga.Steps(lab.Named[string]("a"), lab.Named[string]("b"))})
 			var did diary
 			call := func() (string, error) {
 				return idempotent.Do(t.Context(), guard, "k", func(ctx context.Context) (string, error) {
@@ -76,8 +77,8 @@ func TestACheckpointIsTriedAgainWithoutTheStep(t *testing.T) {
 }
 
 func aCheckpointIsTriedAgainWithoutTheStep(t *testing.T) {
-	db, store := newDynamo(t)
-	guard := newKeylessGuard(t, store, idempotent.Config{Steps: saga.Steps(named[string]("a"))})
+	db, store := lab.NewDynamo(t)
+	guard := lab.NewKeylessGuard(t, store, idempotent.Config{Steps: saga.Steps(lab.Named[string]("a"))})
 	var did diary
 	out, err := idempotent.Do(t.Context(), guard, "k", func(ctx context.Context) (string, error) {
 		db.Inject(dynamotest.Fault{Operation: "UpdateItem", Times: dynamotest.Always, Do: dynamotest.LoseRequest()})
@@ -98,9 +99,9 @@ func TestFailOpenGoesOnWithoutACheckpoint(t *testing.T) {
 }
 
 func failOpenGoesOnWithoutACheckpoint(t *testing.T) {
-	db, store := newDynamo(t)
-	events := new(eventLog)
-	guard := newKeylessGuard(t, store, idempotent.Config{Steps: saga.Steps(named[string]("a")), FailOpen: true, Observe: events.observe})
+	db, store := lab.NewDynamo(t)
+	events := new(lab.EventLog)
+	guard := lab.NewKeylessGuard(t, store, idempotent.Config{Steps: saga.Steps(lab.Named[string]("a")), FailOpen: true, Observe: events.Observe})
 	var did diary
 	out, err := idempotent.Do(t.Context(), guard, "k", func(ctx context.Context) (string, error) {
 		db.Inject(dynamotest.Fault{Operation: "UpdateItem", Times: dynamotest.Always, Do: dynamotest.LoseRequest()})
@@ -120,7 +121,7 @@ func TestNothingIsUndoneThatCannotBeRecordedFirst(t *testing.T) {
 }
 
 func nothingIsUndoneThatCannotBeRecordedFirst(t *testing.T) {
-	db, store := newDynamo(t)
+	db, store := lab.NewDynamo(t)
 	tr, _, call := newTrip(t, store)
 	tr.fails["hotel"] = idempotent.Permanent(errSoldOut)
 	db.Inject(dynamotest.Fault{Operation: "UpdateItem", Nth: 2, Times: dynamotest.Always, Do: dynamotest.LoseRequest()})
@@ -142,14 +143,14 @@ func noise(n int) string {
 }
 
 func TestAnOutputThatIsTooLargeDoesNotUndoItsStep(t *testing.T) {
-	_, store := newDynamo(t)
-	events := new(eventLog)
+	_, store := lab.NewDynamo(t)
+	events := new(lab.EventLog)
 	var did diary
 	large := noise(500 << 10)
 	call := func(reconcile func(context.Context, saga.Call) (string, bool, error)) (int, error) {
 		big := saga.NewStep(saga.Spec[string]{Name: "big", Reconcile: reconcile})
-		steps := saga.Steps(big, named[string]("next"))
-		guard := newKeylessGuard(t, elsewhere(store), idempotent.Config{Steps: steps, Observe: events.observe})
+		steps := saga.Steps(big, lab.Named[string]("next"))
+		guard := lab.NewKeylessGuard(t, elsewhere(store), idempotent.Config{Steps: steps, Observe: events.Observe})
 		return idempotent.Do(t.Context(), guard, "k", func(ctx context.Context) (int, error) {
 			out, err := big.Run(ctx, func(context.Context, saga.Call) (string, error) { did.note("big"); return large, nil })
 			if err != nil {
@@ -175,15 +176,15 @@ func TestAnOutputThatIsTooLargeDoesNotUndoItsStep(t *testing.T) {
 }
 
 func TestAStepForWhichThereIsNoRoomDoesNotRun(t *testing.T) {
-	_, store := newDynamo(t)
-	guard := newKeylessGuard(t, store, idempotent.Config{Steps: saga.Steps(familyNamed[string]("part/"))})
+	_, store := lab.NewDynamo(t)
+	guard := lab.NewKeylessGuard(t, store, idempotent.Config{Steps: saga.Steps(lab.FamilyNamed[string]("part/"))})
 	var did diary
 	full := false
 	_, err := idempotent.Do(t.Context(), guard, "k", func(ctx context.Context) (string, error) {
 		for size := 100 << 10; ; {
 			name := "part/" + rand.Text()
 			ran := false
-			_, err := named[string](name).Run(ctx, func(context.Context, saga.Call) (string, error) {
+			_, err := lab.Named[string](name).Run(ctx, func(context.Context, saga.Call) (string, error) {
 				ran = true
 				return noise(size), nil
 			})
@@ -209,10 +210,10 @@ func TestAStepForWhichThereIsNoRoomDoesNotRun(t *testing.T) {
 // that.
 func TestAFullRecordCanStillBeUndone(t *testing.T) {
 	for range 5 {
-		_, store := newDynamo(t)
+		_, store := lab.NewDynamo(t)
 		undone := 0
 		family := saga.NewFamily(saga.Spec[string]{Name: "part/", Compensate: func(context.Context, saga.Call, string) error { undone++; return nil }})
-		guard := newKeylessGuard(t, store, idempotent.Config{Steps: saga.Steps(family)})
+		guard := lab.NewKeylessGuard(t, store, idempotent.Config{Steps: saga.Steps(family)})
 		var parts []string
 		_, err := idempotent.Do(t.Context(), guard, "k", func(ctx context.Context) (string, error) {
 			for {
@@ -238,8 +239,8 @@ func TestConfigOfStepsIsChecked(t *testing.T) {
 		config idempotent.Config
 		field  string
 	}{
-		"no checkpoints":        {&another{persistence.NewMemory()}, idempotent.Config{Steps: saga.Steps(named[string]("a"))}, "Steps"},
-		"no checkpoints behind": {cached.New(&another{persistence.NewMemory()}, cached.Limits{}), idempotent.Config{Steps: saga.Steps(named[string]("a"))}, "Steps"},
+		"no checkpoints":        {&lab.Another{Store: persistence.NewMemory()}, idempotent.Config{Steps: saga.Steps(lab.Named[string]("a"))}, "Steps"},
+		"no checkpoints behind": {cached.New(&lab.Another{Store: persistence.NewMemory()}, cached.Limits{}), idempotent.Config{Steps: saga.Steps(lab.Named[string]("a"))}, "Steps"},
 		"no transactions":       {persistence.NewMemory(), idempotent.Config{OnlyEnlists: true}, "OnlyEnlists"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -251,15 +252,15 @@ func TestConfigOfStepsIsChecked(t *testing.T) {
 			}
 		})
 	}
-	_, store := newDynamo(t)
+	_, store := lab.NewDynamo(t)
 	cached := cached.New(store, cached.Limits{})
-	if _, err := idempotent.New(cached, idempotent.Config{Operation: "a", Steps: saga.Steps(named[string]("a"))}); err != nil {
+	if _, err := idempotent.New(cached, idempotent.Config{Operation: "a", Steps: saga.Steps(lab.Named[string]("a"))}); err != nil {
 		t.Error(err)
 	}
 	if _, err := idempotent.New(cached, idempotent.Config{Operation: "b", OnlyEnlists: true}); err != nil {
 		t.Error(err)
 	}
-	if _, err := idempotent.New(cached, idempotent.Config{Operation: "c", OnlyEnlists: true, Steps: saga.Steps(named[string]("a"))}); err == nil {
+	if _, err := idempotent.New(cached, idempotent.Config{Operation: "c", OnlyEnlists: true, Steps: saga.Steps(lab.Named[string]("a"))}); err == nil {
 		t.Error("a call without a record has steps")
 	}
 }
@@ -274,11 +275,11 @@ func TestWhatIsWrongWithADeclarationPanics(t *testing.T) {
 		"the limit is 200":    func() { saga.NewStep(saga.Spec[string]{Name: strings.Repeat("x", 201)}) },
 		"use NewFamily":       func() { saga.NewStep(saga.Spec[string]{Name: "a/"}) },
 		"ends in":             func() { saga.NewFamily(saga.Spec[string]{Name: "a"}) },
-		"declared twice":      func() { saga.Steps(named[string]("a"), named[string]("b"), saga.Retired("a")) },
+		"declared twice":      func() { saga.Steps(lab.Named[string]("a"), lab.Named[string]("b"), saga.Retired("a")) },
 		"has a colon":         func() { saga.Retired("a:b") },
 		"can't be stored":     func() { saga.NewStep(saga.Spec[chan int]{Name: "a"}) },
-		"nil function":        func() { _, _ = named[string]("a").Run(t.Context(), nil) },
-		"of a nil function":   func() { _ = named[string]("a").Do(t.Context(), nil) },
+		"nil function":        func() { _, _ = lab.Named[string]("a").Run(t.Context(), nil) },
+		"of a nil function":   func() { _ = lab.Named[string]("a").Do(t.Context(), nil) },
 	} {
 		t.Run(name, func(t *testing.T) {
 			defer func() {

@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/ikkai-go/idempotency/idempotent"
+	"github.com/ikkai-go/idempotency/idempotent/internal/lab"
 	"github.com/ikkai-go/idempotency/idempotent/saga"
 	"github.com/ikkai-go/idempotency/persistence"
 )
@@ -58,7 +59,7 @@ func (o *shipment) steps() shipmentSteps {
 // guard guards the shipment.
 func (o *shipment) guard(t *testing.T, store persistence.Store) func() (string, error) {
 	steps := o.steps()
-	guard := newKeylessGuard(t, store, idempotent.Config{Steps: saga.Steps(steps.reserve, steps.charge, steps.ship)})
+	guard := lab.NewKeylessGuard(t, store, idempotent.Config{Steps: saga.Steps(steps.reserve, steps.charge, steps.ship)})
 	return func() (string, error) {
 		return idempotent.Do(t.Context(), guard, "order-1", func(ctx context.Context) (string, error) { return o.place(ctx, steps) })
 	}

@@ -1,4 +1,4 @@
-package saga_test
+package lab
 
 import (
 	"context"
@@ -14,35 +14,38 @@ import (
 	"github.com/ikkai-go/idempotency/persistence/dynamostore/dynamotest"
 )
 
-// shop is a table of stock beside the records, in an embedded DynamoDB.
-type shop struct {
+// Shop is a table of stock beside the records, in an embedded DynamoDB.
+type Shop struct {
 	t     *testing.T
-	db    *dynamotest.DB
-	store *dynamostore.Store
+	DB    *dynamotest.DB
+	Store *dynamostore.Store
 }
 
-func newShop(t *testing.T, boxes int) shop {
+// NewShop returns a shop with boxes in stock.
+func NewShop(t *testing.T, boxes int) Shop {
 	t.Helper()
-	db, store := newDynamo(t)
-	s := shop{t, db, store}
+	db, store := NewDynamo(t)
+	s := Shop{t, db, store}
 	db.MustCreateTable("stock", "id")
-	s.stock(boxes)
+	s.Stock(boxes)
 	return s
 }
 
-func (s shop) stock(boxes int) {
+// Stock sets how many boxes there are.
+func (s Shop) Stock(boxes int) {
 	s.t.Helper()
-	if _, err := s.db.Client().PutItem(s.t.Context(), &dynamodb.PutItemInput{TableName: aws.String("stock"), Item: map[string]types.AttributeValue{
+	if _, err := s.DB.Client().PutItem(s.t.Context(), &dynamodb.PutItemInput{TableName: aws.String("stock"), Item: map[string]types.AttributeValue{
 		"id": &types.AttributeValueMemberS{Value: "box"}, "left": &types.AttributeValueMemberN{Value: strconv.Itoa(boxes)},
 	}}); err != nil {
 		s.t.Fatal(err)
 	}
-	s.db.ResetLog()
+	s.DB.ResetLog()
 }
 
-func (s shop) left() int {
+// Left is how many boxes are left.
+func (s Shop) Left() int {
 	s.t.Helper()
-	out, err := s.db.Client().GetItem(s.t.Context(), &dynamodb.GetItemInput{TableName: aws.String("stock"), Key: map[string]types.AttributeValue{"id": &types.AttributeValueMemberS{Value: "box"}}})
+	out, err := s.DB.Client().GetItem(s.t.Context(), &dynamodb.GetItemInput{TableName: aws.String("stock"), Key: map[string]types.AttributeValue{"id": &types.AttributeValueMemberS{Value: "box"}}})
 	if err != nil {
 		s.t.Fatal(err)
 	}
@@ -53,10 +56,11 @@ func (s shop) left() int {
 	return left
 }
 
-var errOutOfStock = errors.New("out of stock")
+// ErrOutOfStock is what a refused take means.
+var ErrOutOfStock = errors.New("out of stock")
 
-// take enlists taking boxes out of stock, or giving them back.
-func take(ctx context.Context, boxes int, outOfStock error) error {
+// Take enlists taking boxes out of stock, or giving them back.
+func Take(ctx context.Context, boxes int, outOfStock error) error {
 	return dynamostore.Enlist(ctx, dynamostore.Write{
 		Update: &types.Update{
 			TableName:                 aws.String("stock"),
@@ -70,5 +74,5 @@ func take(ctx context.Context, boxes int, outOfStock error) error {
 	})
 }
 
-// modes are the two forms of the protocol that commit writes with the result.
-var modes = map[string]bool{"long form": false, "short form": true}
+// Modes are the two forms of the protocol that commit writes with the result.
+var Modes = map[string]bool{"long form": false, "short form": true}

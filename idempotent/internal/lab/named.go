@@ -1,4 +1,4 @@
-package idempotent_test
+package lab
 
 import (
 	"reflect"
@@ -16,10 +16,10 @@ type nameOf struct {
 	of   reflect.Type
 }
 
-// named returns the step of that name, the same at every call.
-func named[Out any](name string) *saga.Step[Out] {
+// Named returns the step of that name, the same at every call.
+func Named[Out any](name string) *saga.Step[Out] {
 	if end := strings.LastIndexByte(name, '/') + 1; end > 0 {
-		return familyNamed[Out](name[:end]).Step(name[end:])
+		return FamilyNamed[Out](name[:end]).Step(name[end:])
 	}
 	id := nameOf{name, reflect.TypeFor[Out]()}
 	s, ok := known.Load(id)
@@ -29,8 +29,8 @@ func named[Out any](name string) *saga.Step[Out] {
 	return s.(*saga.Step[Out])
 }
 
-// familyNamed returns the family of that name, the same at every call.
-func familyNamed[Out any](name string) *saga.Family[Out] {
+// FamilyNamed returns the family of that name, the same at every call.
+func FamilyNamed[Out any](name string) *saga.Family[Out] {
 	f, _ := known.LoadOrStore(nameOf{name, reflect.TypeFor[Out]()}, saga.NewFamily(saga.Spec[Out]{Name: name}))
 	return f.(*saga.Family[Out])
 }

@@ -1,4 +1,6 @@
-package saga_test
+// Package lab is what the tests of the guard, of steps and of batches have in common: stores,
+// guards, a log of events, a shop whose stock commits with records.
+package lab
 
 import (
 	"context"
@@ -15,37 +17,37 @@ import (
 	"github.com/ikkai-go/idempotency/persistence/dynamostore/dynamotest"
 )
 
-// table is the name of the embedded DynamoDB's table in these tests.
-const table = "idempotency"
+// Table is the name of the embedded DynamoDB's table in these tests.
+const Table = "idempotency"
 
-// newDynamo returns an embedded DynamoDB with an idempotency table, and a store
+// NewDynamo returns an embedded DynamoDB with an idempotency table, and a store
 // on it that uses the real SDK client.
-func newDynamo(t testing.TB) (*dynamotest.DB, *dynamostore.Store) {
+func NewDynamo(t testing.TB) (*dynamotest.DB, *dynamostore.Store) {
 	t.Helper()
 	db := dynamotest.New(t)
-	if err := dynamostore.CreateTable(t.Context(), db.Client(), dynamostore.Config{Table: table}); err != nil {
+	if err := dynamostore.CreateTable(t.Context(), db.Client(), dynamostore.Config{Table: Table}); err != nil {
 		t.Fatal(err)
 	}
 	db.ResetLog()
-	return db, newStoreOn(t, db)
+	return db, NewStoreOn(t, db)
 }
 
-// newStoreOn returns another environment's store on the same table.
-func newStoreOn(t testing.TB, db *dynamotest.DB) *dynamostore.Store {
+// NewStoreOn returns another environment's store on the same table.
+func NewStoreOn(t testing.TB, db *dynamotest.DB) *dynamostore.Store {
 	t.Helper()
-	store, err := dynamostore.New(db.Client(), dynamostore.Config{Table: table})
+	store, err := dynamostore.New(db.Client(), dynamostore.Config{Table: Table})
 	if err != nil {
 		t.Fatal(err)
 	}
 	return store
 }
 
-// onEveryStore runs a story on the reference store, on DynamoDB, and on the
+// OnEveryStore runs a story on the reference store, on DynamoDB, and on the
 // endpoint that the environment may name.
-func onEveryStore(t *testing.T, story func(*testing.T, persistence.Store)) {
+func OnEveryStore(t *testing.T, story func(*testing.T, persistence.Store)) {
 	t.Run("Memory", func(t *testing.T) { story(t, persistence.NewMemory()) })
 	t.Run("DynamoDB", func(t *testing.T) {
-		_, store := newDynamo(t)
+		_, store := NewDynamo(t)
 		story(t, store)
 	})
 	if client, set := endpoint.Client(); set {
@@ -63,27 +65,27 @@ func onEveryStore(t *testing.T, story func(*testing.T, persistence.Store)) {
 	}
 }
 
-// inVirtualTime runs a story in a bubble in which time passes as soon as nobody
+// InVirtualTime runs a story in a bubble in which time passes as soon as nobody
 // has anything else to do, on the reference store and on DynamoDB. What such a
 // story says of time, the store's own suite shows on any endpoint.
-func inVirtualTime(t *testing.T, story func(*testing.T, persistence.Store)) {
+func InVirtualTime(t *testing.T, story func(*testing.T, persistence.Store)) {
 	t.Run("Memory", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) { story(t, persistence.NewMemory()) })
 	})
 	t.Run("DynamoDB", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
-			_, store := newDynamo(t)
+			_, store := NewDynamo(t)
 			story(t, store)
 		})
 	})
 }
 
 // another gives a store a second identity, as another environment has.
-type another struct{ persistence.Store }
+type Another struct{ persistence.Store }
 
-// newKeylessGuard returns a guard for the operation "payment" unless the config names
+// NewKeylessGuard returns a guard for the operation "payment" unless the config names
 // another.
-func newKeylessGuard(t testing.TB, store persistence.Store, config idempotent.Config) *idempotent.Guard {
+func NewKeylessGuard(t testing.TB, store persistence.Store, config idempotent.Config) *idempotent.Guard {
 	t.Helper()
 	if config.Operation == "" {
 		config.Operation = "payment"
@@ -98,21 +100,22 @@ func newKeylessGuard(t testing.TB, store persistence.Store, config idempotent.Co
 	return guard
 }
 
-// eventLog collects what a guard reports.
-type eventLog struct {
+// EventLog collects what a guard reports.
+type EventLog struct {
 	mu  sync.Mutex
 	all []idempotent.Event
 }
 
-func (e *eventLog) observe(_ context.Context, event idempotent.Event) {
+// Observe is for Config.Observe.
+func (e *EventLog) Observe(_ context.Context, event idempotent.Event) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	e.all = append(e.all, event)
 }
 
-// kinds returns what was reported since the last call, but for the starts of runs: see
+// Kinds returns what was reported since the last call, but for the starts of runs: see
 // TestEveryRunHasAStart.
-func (e *eventLog) kinds() []idempotent.EventKind {
+func (e *EventLog) Kinds() []idempotent.EventKind {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	var kinds []idempotent.EventKind
@@ -126,8 +129,8 @@ func (e *eventLog) kinds() []idempotent.EventKind {
 	return kinds
 }
 
-// bubbled is a test in virtual time: the store sends its writes again until their time is
+// Bubbled is a test in virtual time: the store sends its writes again until their time is
 // over, and nobody has to wait for that.
-func bubbled(test func(*testing.T)) func(*testing.T) {
+func Bubbled(test func(*testing.T)) func(*testing.T) {
 	return func(t *testing.T) { synctest.Test(t, test) }
 }
