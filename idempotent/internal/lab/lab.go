@@ -80,7 +80,7 @@ func InVirtualTime(t *testing.T, story func(*testing.T, persistence.Store)) {
 	})
 }
 
-// another gives a store a second identity, as another environment has.
+// Another gives a store a second identity, as another environment has.
 type Another struct{ persistence.Store }
 
 // NewKeylessGuard returns a guard for the operation "payment" unless the config names
