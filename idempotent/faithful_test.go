@@ -41,6 +41,40 @@ func (p *pickyResult) UnmarshalJSON(text []byte) error {
 	return errors.New("can't read " + string(text))
 }
 
+// Types with methods of their own that write something else than they have, as those do whose
+// values must not get into a log; with the methods that read it back, or without.
+type (
+	masked     string
+	maskedText string
+	maskedBack string
+	rounded    struct{ Cents int }
+	dated      struct {
+		time.Time
+		Zone string
+	}
+	optional struct {
+		N   int
+		Set bool
+	}
+	chain struct{ Next *chain }
+)
+
+func (masked) MarshalJSON() ([]byte, error)        { return []byte(`"***"`), nil }
+func (maskedText) MarshalText() ([]byte, error)    { return []byte("***"), nil }
+func (maskedBack) MarshalJSON() ([]byte, error)    { return []byte(`"***"`), nil }
+func (m *maskedBack) UnmarshalText(b []byte) error { *m = maskedBack(b); return nil }
+func (r *rounded) MarshalJSON() ([]byte, error) {
+	return json.Marshal(map[string]int{"euros": r.Cents / 100})
+}
+func (o optional) IsZero() bool { return !o.Set }
+
+func chainOf(length int) (c *chain) {
+	for range length {
+		c = &chain{c}
+	}
+	return c
+}
+
 // A duplicate gets what the first caller got, or nothing and is told so: what JSON would
 // lose is found at the first call.
 func TestAReplayGivesWhatTheFirstCallerGot(t *testing.T) {
@@ -93,6 +127,20 @@ func TestAReplayGivesWhatTheFirstCallerGot(t *testing.T) {
 	check("a key that can't be read back", false, twiceOf(map[keyed]int{{"a"}: 1}))
 	check("no raw message", true, twiceOf[json.RawMessage](nil))
 	check("a raw message in a field", true, twiceOf(struct{ Raw json.RawMessage }{json.RawMessage("{ \"a\" : 1 }")}))
+	check("a text that writes another", false, twiceOf(masked("a")))
+	check("a text that writes another, in a field", false, twiceOf(struct{ Card maskedText }{"a"}))
+	check("a text that reads back what it writes", false, twiceOf([]maskedBack{"a"}))
+	check("a text that writes what it has", true, twiceOf(masked("***")))
+	check("a struct that writes another", false, twiceOf([]rounded{{5}}))
+	check("what is beside an embedded time", false, twiceOf(dated{Zone: "Europe/Zurich"}))
+	check("an embedded time", true, twiceOf(dated{Time: time.Unix(1_700_000_000, 5).UTC()}))
+	check("a value that says that it is zero", false, twiceOf(struct {
+		O optional `json:",omitzero"`
+	}{optional{N: 5}}))
+	check("a number that is no digits", false, twiceOf(json.Number("")))
+	check("a number as a text", true, twiceOf(json.Number("1.50")))
+	check("a chain", true, twiceOf(chainOf(100)))
+	check("a chain that is longer than JSON is deep", false, twiceOf(chainOf(10_001)))
 	check("no list, and an empty one", true, twiceOf(struct{ A, B []int }{B: []int{}}))
 }
 

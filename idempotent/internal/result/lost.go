@@ -1,6 +1,7 @@
 package result
 
 import (
+	"encoding"
 	"encoding/json"
 	"reflect"
 	"time"
@@ -8,13 +9,13 @@ import (
 
 // lost says where a value differs from what JSON has made of it; empty if nowhere. What
 // interfaces and raw messages hold is not compared, for the first caller gets that in the
-// other form; nor is what a type's own methods keep.
+// other form; nor is what a type's own methods write and read back, unless it is one number or text.
 func lost(v, again reflect.Value) (place string) {
 	t := v.Type()
 	switch {
 	case t == reflect.TypeFor[json.RawMessage](), t == reflect.TypeFor[time.Time](), t.Kind() == reflect.Interface:
 		return ""
-	case marshals(reflect.PointerTo(t)):
+	case !isBasic(t.Kind()) && keepsItself(t):
 		return ""
 	}
 	switch t.Kind() {
@@ -56,6 +57,25 @@ func lost(v, again reflect.Value) (place string) {
 	default:
 		return unless(v.Equal(again), t)
 	}
+}
+
+// isBasic tells whether == says all that there is to say of two values.
+func isBasic(k reflect.Kind) bool {
+	return reflect.Bool <= k && k <= reflect.Complex128 || k == reflect.String
+}
+
+// keepsItself tells whether a type has methods of its own that write its values and read them
+// back. Those of an embedded field know nothing of the other fields.
+func keepsItself(t reflect.Type) bool {
+	if t.Kind() == reflect.Struct {
+		for field := range t.Fields() {
+			if field.Anonymous && marshals(reflect.PointerTo(field.Type)) {
+				return false
+			}
+		}
+	}
+	p := reflect.PointerTo(t)
+	return marshals(p) && (p.Implements(reflect.TypeFor[json.Unmarshaler]()) || p.Implements(reflect.TypeFor[encoding.TextUnmarshaler]()))
 }
 
 func unless(same bool, t reflect.Type) string {

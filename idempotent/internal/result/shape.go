@@ -35,12 +35,22 @@ func shapeOf(t reflect.Type) shape {
 	return s
 }
 
-func (s *shape) look(t reflect.Type, place string, seen map[reflect.Type]bool) {
-	if seen[t] || t == reflect.TypeFor[time.Time]() || t == reflect.TypeFor[json.Number]() {
+// look looks at a part of the type. Inside says of the parts so far whether this one is a part
+// of them.
+func (s *shape) look(t reflect.Type, place string, inside map[reflect.Type]bool) {
+	if t == reflect.TypeFor[time.Time]() {
 		return
 	}
-	seen[t] = true
+	if in, seen := inside[t]; seen {
+		s.plain = s.plain && !in // deeper, perhaps, than JSON is read
+		return
+	}
+	inside[t] = true
+	defer func() { inside[t] = false }()
 	switch {
+	case t == reflect.TypeFor[json.Number](): // the empty one is written as 0
+		s.plain = false
+		return
 	case t == reflect.TypeFor[json.RawMessage]():
 		s.dynamic, s.plain = true, false
 		return
@@ -58,20 +68,20 @@ func (s *shape) look(t reflect.Type, place string, seen map[reflect.Type]bool) {
 		s.dynamic, s.plain = true, false
 	case reflect.Map:
 		s.plain = s.plain && !marshals(reflect.PointerTo(t.Key()))
-		s.look(t.Elem(), place, seen)
+		s.look(t.Elem(), place, inside)
 	case reflect.Pointer, reflect.Slice, reflect.Array:
-		s.look(t.Elem(), place, seen)
+		s.look(t.Elem(), place, inside)
 	case reflect.Struct:
 		names := make(map[string]bool)
 		for field := range t.Fields() {
-			name, _, _ := strings.Cut(field.Tag.Get("json"), ",")
+			name, options, _ := strings.Cut(field.Tag.Get("json"), ",")
 			name = strings.ToLower(cmp.Or(name, field.Name))
-			if leftOut(field) || field.Anonymous || names[name] {
+			if leftOut(field) || field.Anonymous || names[name] || strings.Contains(options, "omitzero") {
 				s.plain = false
 			}
 			names[name] = true
 			if !leftOut(field) {
-				s.look(field.Type, place+"."+field.Name, seen)
+				s.look(field.Type, place+"."+field.Name, inside)
 			}
 		}
 	}
