@@ -111,95 +111,39 @@ func TestS3NotificationsHaveAKey(t *testing.T) {
 	}
 }
 
-// asynchronous are the two sources that come one by one: a handler of texts, given
-// an event with that id.
-var asynchronous = map[string]func(*testing.T, *idempotent.Guard, eventguard.Config, func(order) error) func(ctx context.Context, id, orderID string) error{
-	"SNS": func(t *testing.T, guard *idempotent.Guard, config eventguard.Config, fn func(order) error) func(context.Context, string, string) error {
-		handle, err := eventguard.SNS(guard, config, func(_ context.Context, o order, _ events.SNSEventRecord) error { return fn(o) })
-		if err != nil {
-			t.Fatal(err)
-		}
-		event := delivered[events.SNSEvent](t, "sns-payment.json")
-		return func(ctx context.Context, id, orderID string) error {
-			event.Records[0].SNS.MessageID, event.Records[0].SNS.Message = id, body(orderID)
-			return handle(ctx, event)
-		}
-	},
-	"EventBridge": func(t *testing.T, guard *idempotent.Guard, config eventguard.Config, fn func(order) error) func(context.Context, string, string) error {
-		handle, err := eventguard.EventBridge(guard, config, func(_ context.Context, e eventguard.Event[order]) error { return fn(e.Detail) })
-		if err != nil {
-			t.Fatal(err)
-		}
-		return func(ctx context.Context, id, orderID string) error {
-			return handle(ctx, json.RawMessage(busEvent(id, orderID)))
-		}
-	},
-}
-
-func TestAsynchronousEventsRunOnce(t *testing.T) {
-	for source, handler := range asynchronous {
-		t.Run(source, func(t *testing.T) {
-			var l ledger
-			handle := handler(t, newGuard(t, persistence.NewMemory(), idempotent.Config{}), eventguard.Config{Logger: silent}, func(o order) error {
-				if o.ID == "bad" {
-					return errTryAgain
-				}
-				l.add(o.ID)
-				return nil
-			})
-			for _, id := range []string{"1", "1", "2", "2"} { // tries of Lambda, and two events
-				if err := handle(t.Context(), id, "o"+id); err != nil {
-					t.Error(err)
-				}
+// Lambda tries asynchronous events again by the function's own errors and panics.
+func TestAnAsynchronousEventEndsAsItsFunctionDoes(t *testing.T) {
+	for name, open := range map[string]func(*testing.T, *idempotent.Guard, eventguard.Config, func(order) error) func(context.Context) error{
+		"SNS": func(t *testing.T, g *idempotent.Guard, config eventguard.Config, fn func(order) error) func(context.Context) error {
+			handle, err := eventguard.SNS(g, config, func(_ context.Context, o order, _ events.SNSEventRecord) error { return fn(o) })
+			if err != nil {
+				t.Fatal(err)
 			}
-			l.want(t, "o1", "o2")
-			if err := handle(t.Context(), "3", "bad"); err != errTryAgain { //nolint:errorlint // unchanged, not wrapped
+			event := delivered[events.SNSEvent](t, "sns-payment.json")
+			return func(ctx context.Context) error { return handle(ctx, event) }
+		},
+		"EventBridge": func(t *testing.T, g *idempotent.Guard, config eventguard.Config, fn func(order) error) func(context.Context) error {
+			handle, err := eventguard.EventBridge(g, config, func(_ context.Context, e eventguard.Event[order]) error { return fn(e.Detail) })
+			if err != nil {
+				t.Fatal(err)
+			}
+			return func(ctx context.Context) error { return handle(ctx, json.RawMessage(busEvent("e1", "o1"))) }
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			store := persistence.NewMemory()
+			guard := newGuard(t, store, idempotent.Config{})
+			fails := open(t, guard, eventguard.Config{Logger: silent}, func(order) error { return errTryAgain })
+			if err := fails(t.Context()); err != errTryAgain { //nolint:errorlint // unchanged, not wrapped
 				t.Errorf("%v, want the function's own error", err)
 			}
-		})
-	}
-}
-
-func TestAsynchronousPermanentFailures(t *testing.T) {
-	for source, handler := range asynchronous {
-		for name, test := range map[string]struct {
-			config eventguard.Config
-			want   error
-		}{
-			"fail":             {eventguard.Config{}, idempotent.ErrPermanent},
-			"are acknowledged": {eventguard.Config{OnPermanent: eventguard.AcknowledgePermanent}, nil},
-		} {
-			t.Run(source+"/"+name, func(t *testing.T) {
-				test.config.Logger = silent
-				runs := 0
-				handle := handler(t, newGuard(t, persistence.NewMemory(), idempotent.Config{}), test.config, func(order) error {
-					runs++
-					return idempotent.Permanent(errTryAgain)
-				})
-				for range 3 {
-					if err := handle(t.Context(), "1", "o1"); !errors.Is(err, test.want) {
-						t.Errorf("%v, want %v", err, test.want)
-					}
-				}
-				if runs != 1 {
-					t.Errorf("%d runs", runs)
-				}
-			})
-		}
-	}
-}
-
-func TestAPanicOfAnAsynchronousEventGoesOn(t *testing.T) {
-	for source, handler := range asynchronous {
-		t.Run(source, func(t *testing.T) {
-			store := persistence.NewMemory()
-			handle := handler(t, newGuard(t, store, idempotent.Config{}), eventguard.Config{}, func(order) error { panic("odd") })
+			panics := open(t, guard, eventguard.Config{Logger: silent}, func(order) error { panic("odd") })
 			defer func() {
 				if thrown := recover(); thrown != "odd" || len(store.Records()) > 0 {
 					t.Errorf("panicked with %v and left %v, want \"odd\" and nothing", thrown, store.Records())
 				}
 			}()
-			_ = handle(t.Context(), "1", "o1")
+			_ = panics(t.Context())
 		})
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"runtime"
 	"slices"
 	"strings"
@@ -16,7 +17,6 @@ import (
 	"github.com/ikkai-go/idempotency"
 	"github.com/ikkai-go/idempotency/idempotent"
 	"github.com/ikkai-go/idempotency/idempotent/eventguard"
-	"github.com/ikkai-go/idempotency/idempotent/saga"
 	"github.com/ikkai-go/idempotency/persistence"
 )
 
@@ -114,7 +114,7 @@ func TestWhateverAUsersFunctionDoesOneRecordFails(t *testing.T) {
 						}
 						var l ledger
 						fn := func(o order) error { l.add(o.ID); return nil }
-						guard, config := idempotent.Config{Key: d.key}, eventguard.Config{OnFailure: answer}
+						guard, config := idempotent.Config{Key: d.key}, eventguard.Config{OnFailure: answer, Logger: slog.New(naive{slog.NewTextHandler(new(strings.Builder), nil)})}
 						install(d, &guard, &config, &fn, odd)
 						handle := d.open(t, newGuard(t, persistence.NewMemory(), guard), config, func(_ context.Context, o order) error { return fn(o) })
 						failed, err := handle(t.Context(), letters(body("o1"), body("bad"), body("o3"))...)
@@ -148,7 +148,9 @@ func TestWhateverDecodingDoesOneRecordFails(t *testing.T) {
 	for what, bad := range map[string]string{
 		"a panic":       body("panic of decode"),
 		"an end":        body("end of decode"),
-		"another shape": `{"order_id": "o2", "amount": "much"}`,
+		"another type":  `{"order_id": "o2", "amount": "much"}`,
+		"another shape": `["order"]`,
+		"nothing":       "",
 		"no JSON":       "not JSON",
 		"a missing key": `{"amount": 5}`,
 	} {
@@ -234,31 +236,6 @@ func TestWhatThereIsNothingToDoForIsAcknowledged(t *testing.T) {
 				want := []idempotent.EventKind{"executed", "skipped", "executed", "replayed", "skipped", "replayed"}
 				if !slices.Equal(kinds, want) {
 					t.Errorf("events %q, want %q", kinds, want)
-				}
-			})
-		})
-	}
-}
-
-// Nothing to do is no way out of what is half done, or failed for good.
-func TestOnlyWhatHasDoneNothingIsSkipped(t *testing.T) {
-	for name, test := range map[string]struct {
-		fn    func(context.Context) error
-		steps []saga.Declaration
-	}{
-		"a step is done": {func(ctx context.Context) error {
-			_, err := charge.Run(ctx, func(context.Context, saga.Call) (string, error) { return "c1", nil })
-			return errors.Join(err, idempotent.ErrSkip)
-		}, []saga.Declaration{charge}},
-		"a failure for good": {func(context.Context) error { return idempotent.Permanent(idempotent.ErrSkip) }, nil},
-	} {
-		t.Run(name, func(t *testing.T) {
-			at(t, func(t *testing.T, d door) {
-				handle := d.open(t, newGuard(t, persistence.NewMemory(), idempotent.Config{Key: d.key, Steps: saga.Steps(test.steps...)}), eventguard.Config{}, func(ctx context.Context, _ order) error {
-					return test.fn(ctx)
-				})
-				if failed, err := handle(t.Context(), letters(body("o1"))...); err != nil || !slices.Equal(failed, []int{0}) {
-					t.Errorf("%v failed, %v, want the one", failed, err)
 				}
 			})
 		})

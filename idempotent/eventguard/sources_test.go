@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"log/slog"
 	"runtime"
 	"strconv"
 	"testing"
@@ -162,6 +163,25 @@ func (sliceError) Error() string { return "a slice" }
 type mute struct{}
 
 func (mute) Error() string { panic("odd") }
+
+// brittle is an error whose methods panic for nil.
+type brittle struct{ cause error }
+
+func (e *brittle) Error() string { return e.cause.Error() }
+func (e *brittle) Unwrap() error { return e.cause }
+
+// naive is a handler of logs that asks errors for their text as it likes.
+type naive struct{ slog.Handler }
+
+func (h naive) Handle(ctx context.Context, r slog.Record) error {
+	r.Attrs(func(a slog.Attr) bool {
+		if err, ok := a.Value.Any().(error); ok {
+			_ = err.Error()
+		}
+		return true
+	})
+	return h.Handler.Handle(ctx, r)
+}
 
 func openKinesis(t *testing.T, g *idempotent.Guard, config eventguard.Config, fn func(context.Context, order) error) deliver {
 	handle, err := eventguard.Kinesis(g, quieter(config), func(ctx context.Context, o touchy, _ events.KinesisEventRecord) error { return fn(ctx, o.order) })

@@ -22,30 +22,6 @@ import (
 	"github.com/ikkai-go/idempotency/persistence"
 )
 
-func TestOneFailureFailsAlone(t *testing.T) {
-	tests := map[string]events.SQSMessage{
-		"the function's error":    message("m2", body("bad")),
-		"a body that is not JSON": message("m2", "not JSON"),
-		"an empty body":           message("m2", ""),
-		"a body of another shape": message("m2", `["order"]`),
-		"a type that differs":     message("m2", `{"order_id": "o2", "amount": "much"}`),
-		"a missing key":           message("m2", `{"amount": 5}`),
-	}
-	for name, bad := range tests {
-		t.Run(name, func(t *testing.T) {
-			store := persistence.NewMemory()
-			var l ledger
-			handle := consumer(t, newGuard(t, store, idempotent.Config{Key: byOrderID}), eventguard.Config{}, l.place)
-			got, err := handle(t.Context(), batch(message("m1", body("o1")), bad, message("m3", body("o3"))))
-			wantFailed(t, got, err, "m2")
-			l.want(t, "o1", "o3")
-			if records := store.Records(); len(records) != 2 {
-				t.Errorf("%d records, want those of the two that are done", len(records))
-			}
-		})
-	}
-}
-
 func TestTheAnswerIsWhatLambdaUnderstands(t *testing.T) {
 	tests := map[string]struct {
 		batch events.SQSEvent
@@ -218,66 +194,6 @@ func TestGroupsOfTwoQueuesAreDifferent(t *testing.T) {
 	got, err := handle(t.Context(), batch(grouped("m1", "a", body("bad")), other))
 	wantFailed(t, got, err, "m1")
 	l.want(t, "o2")
-}
-
-func TestAPanicOfContentFailsItsMessageOnly(t *testing.T) {
-	var l ledger
-	content := func(m events.SQSMessage) ([]byte, string, error) {
-		if m.MessageId == "m2" {
-			panic("odd")
-		}
-		return eventguard.Body(m)
-	}
-	handle := consumer(t, newGuard(t, persistence.NewMemory(), idempotent.Config{Key: byOrderID}), eventguard.Config{Content: content}, l.place)
-	got, err := handle(t.Context(), batch(message("m1", body("o1")), message("m2", body("o2")), message("m3", body("o3"))))
-	wantFailed(t, got, err, "m2")
-	l.want(t, "o1", "o3")
-}
-
-// brittle is an error whose methods panic for nil.
-type brittle struct{ cause error }
-
-func (e *brittle) Error() string { return e.cause.Error() }
-func (e *brittle) Unwrap() error { return e.cause }
-
-func TestAnErrorWhoseMethodsPanicFailsItsMessageOnly(t *testing.T) {
-	for name, fail := range map[string]func() error{
-		"returned":      func() error { return (*brittle)(nil) },
-		"panicked with": func() error { panic((*brittle)(nil)) },
-		"mute":          func() error { return mute{} },
-	} {
-		t.Run(name, func(t *testing.T) {
-			var l ledger
-			var log strings.Builder
-			store := persistence.NewMemory()
-			config := eventguard.Config{Logger: slog.New(naive{slog.NewTextHandler(&log, nil)})}
-			handle := consumer(t, newGuard(t, store, idempotent.Config{Key: byOrderID}), config, func(ctx context.Context, o order, m events.SQSMessage) error {
-				if o.ID == "bad" {
-					return fail()
-				}
-				return l.place(ctx, o, m)
-			})
-			got, err := handle(t.Context(), batch(message("m1", body("o1")), message("m2", body("bad")), message("m3", body("o3"))))
-			wantFailed(t, got, err, "m2")
-			l.want(t, "o1", "o3")
-			if len(store.Records()) != 2 || !strings.Contains(log.String(), "record=m2") {
-				t.Errorf("%d records, want 2; the log: %s", len(store.Records()), &log)
-			}
-		})
-	}
-}
-
-// naive is a handler of logs that asks errors for their text as it likes.
-type naive struct{ slog.Handler }
-
-func (h naive) Handle(ctx context.Context, r slog.Record) error {
-	r.Attrs(func(a slog.Attr) bool {
-		if err, ok := a.Value.Any().(error); ok {
-			_ = err.Error()
-		}
-		return true
-	})
-	return h.Handler.Handle(ctx, r)
 }
 
 func TestMessagesRunAtTheSameTimeUpToTheBound(t *testing.T) {
@@ -671,76 +587,6 @@ func (s *troubled) Complete(ctx context.Context, l persistence.Lease, o persiste
 	return s.Store.Complete(ctx, l, o)
 }
 
-// A run whose outcome is not in the store is never done: neither its success nor, where
-// permanent ones are acknowledged, its failure.
-func TestWhatIsNotRecordedComesBack(t *testing.T) {
-	outcomes := map[string]error{
-		"a success":           nil,
-		"a permanent failure": idempotent.Permanent(errors.New("declined")),
-		"a wrapped one":       fmt.Errorf("bank: %w", idempotent.Permanent(errors.New("declined"))),
-	}
-	stores := map[string]error{
-		"the lease is lost":     persistence.ErrLeaseLost,
-		"the store has failed":  errors.New("throttled"),
-		"nothing goes wrong":    nil,
-		"the outcome is unsent": context.DeadlineExceeded,
-	}
-	for outcome, failure := range outcomes {
-		for trouble, err := range stores {
-			t.Run(outcome+"/"+trouble, func(t *testing.T) {
-				store := &troubled{Store: persistence.NewMemory(), complete: func(context.Context) error { return err }}
-				guard := newGuard(t, store, idempotent.Config{Key: byOrderID})
-				handle := consumer(t, guard, eventguard.Config{OnPermanent: eventguard.AcknowledgePermanent}, func(context.Context, order, events.SQSMessage) error {
-					return failure
-				})
-				var want []string
-				if err != nil {
-					want = []string{"m1"}
-				}
-				got, err := handle(t.Context(), batch(message("m1", body("o1"))))
-				wantFailed(t, got, err, want...)
-			})
-		}
-	}
-}
-
-// As above, with nobody but the clock and another environment at fault.
-func TestAPermanentFailureAfterATakeoverComesBack(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		store := persistence.NewMemory()
-		guard := newGuard(t, store, idempotent.Config{Key: byOrderID, LeaseWholeRuns: true, Lease: 10 * time.Second})
-		handle := consumer(t, guard, eventguard.Config{OnPermanent: eventguard.AcknowledgePermanent}, func(context.Context, order, events.SQSMessage) error {
-			time.Sleep(12 * time.Second) // virtual; longer than the lease
-			now := time.Now()
-			claim := persistence.Claim{Key: orderKey("o1"), Owner: "other", Now: now, LeaseUntil: now.Add(time.Minute), ExpiresAt: now.Add(time.Hour)}
-			if r, err := store.Acquire(context.Background(), claim); err != nil || r.Owner != "other" {
-				t.Fatal(r, err)
-			}
-			return idempotent.Permanent(errors.New("declined"))
-		})
-		got, err := handle(t.Context(), batch(message("m1", body("o1"))))
-		wantFailed(t, got, err, "m1")
-	})
-}
-
-// Only what the engine records is acknowledged: it records no bare sentinel.
-func TestABareSentinelIsNoPermanentFailure(t *testing.T) {
-	for name, disabled := range map[string]string{"guarded": "", "unprotected": "1"} {
-		t.Run(name, func(t *testing.T) {
-			t.Setenv("IDEMPOTENCY_DISABLED", disabled)
-			store := persistence.NewMemory()
-			handle := consumer(t, newGuard(t, store, idempotent.Config{Key: byOrderID}), eventguard.Config{OnPermanent: eventguard.AcknowledgePermanent}, func(context.Context, order, events.SQSMessage) error {
-				return fmt.Errorf("bank: %w", idempotent.ErrPermanent)
-			})
-			got, err := handle(t.Context(), batch(message("m1", body("o1"))))
-			wantFailed(t, got, err, "m1")
-			if n := len(store.Records()); n != 0 {
-				t.Errorf("%d records", n)
-			}
-		})
-	}
-}
-
 // Where nothing is recorded a batch has to be answered in time as well.
 func TestAnUnprotectedRecordIsNotStartedTooLate(t *testing.T) {
 	for name, test := range map[string]struct{ disabled, body string }{
@@ -766,14 +612,4 @@ func TestAnUnprotectedRecordIsNotStartedTooLate(t *testing.T) {
 			})
 		})
 	}
-}
-
-// A permanent failure without a record is as final as a success without one.
-func TestAnUnprotectedPermanentFailureIsAcknowledged(t *testing.T) {
-	t.Setenv("IDEMPOTENCY_DISABLED", "1")
-	handle := consumer(t, newGuard(t, persistence.NewMemory(), idempotent.Config{Key: byOrderID}), eventguard.Config{OnPermanent: eventguard.AcknowledgePermanent}, func(context.Context, order, events.SQSMessage) error {
-		return idempotent.Permanent(errors.New("declined"))
-	})
-	got, err := handle(t.Context(), batch(message("m1", body("o1"))))
-	wantFailed(t, got, err)
 }

@@ -5,11 +5,8 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"slices"
 	"strings"
 	"testing"
-	"testing/synctest"
-	"time"
 
 	"github.com/aws/aws-lambda-go/events"
 
@@ -18,131 +15,6 @@ import (
 	"github.com/ikkai-go/idempotency/idempotent/eventguard"
 	"github.com/ikkai-go/idempotency/persistence"
 )
-
-// shards runs a story on the batches of both kinds of stream. Its handler gets the
-// text of a record, and answers with the sequence numbers that failed.
-func shards(t *testing.T, story func(t *testing.T, guard func(idempotent.Config) *idempotent.Guard, handler func(*idempotent.Guard, eventguard.Config, func(string) error) func(context.Context, ...string) ([]string, error))) {
-	guard := func(t *testing.T) func(idempotent.Config) *idempotent.Guard {
-		return func(config idempotent.Config) *idempotent.Guard {
-			return newGuard(t, persistence.NewMemory(), config)
-		}
-	}
-	t.Run("Kinesis", func(t *testing.T) {
-		story(t, guard(t), func(g *idempotent.Guard, config eventguard.Config, fn func(string) error) func(context.Context, ...string) ([]string, error) {
-			config.Logger = silent
-			handle, err := eventguard.Kinesis(g, config, func(_ context.Context, data json.RawMessage, _ events.KinesisEventRecord) error {
-				return fn(string(data))
-			})
-			if err != nil {
-				t.Fatal(err)
-			}
-			return func(ctx context.Context, texts ...string) ([]string, error) {
-				var event events.KinesisEvent
-				for i, text := range texts {
-					event.Records = append(event.Records, events.KinesisEventRecord{
-						EventID: fmt.Sprint("shardId-0:", i), EventSourceArn: "arn:aws:kinesis:::stream/orders",
-						Kinesis: events.KinesisRecord{Data: []byte(text), SequenceNumber: fmt.Sprint(i)},
-					})
-				}
-				response, err := handle(ctx, event)
-				var failed []string
-				for _, f := range response.BatchItemFailures {
-					failed = append(failed, f.ItemIdentifier)
-				}
-				return failed, err
-			}
-		})
-	})
-	t.Run("DynamoDB", func(t *testing.T) {
-		story(t, guard(t), func(g *idempotent.Guard, config eventguard.Config, fn func(string) error) func(context.Context, ...string) ([]string, error) {
-			config.Logger = silent
-			handle, err := eventguard.DynamoDB(g, config, func(_ context.Context, r events.DynamoDBEventRecord) error {
-				return fn(r.Change.NewImage["text"].String())
-			})
-			if err != nil {
-				t.Fatal(err)
-			}
-			return func(ctx context.Context, texts ...string) ([]string, error) {
-				var event events.DynamoDBEvent
-				for i, text := range texts {
-					event.Records = append(event.Records, events.DynamoDBEventRecord{
-						EventID: fmt.Sprintf("%032x", i+1),
-						Change: events.DynamoDBStreamRecord{
-							NewImage:       map[string]events.DynamoDBAttributeValue{"text": events.NewStringAttribute(text)},
-							SequenceNumber: fmt.Sprint(i),
-						},
-					})
-				}
-				response, err := handle(ctx, event)
-				var failed []string
-				for _, f := range response.BatchItemFailures {
-					failed = append(failed, f.ItemIdentifier)
-				}
-				return failed, err
-			}
-		})
-	})
-}
-
-func TestAShardStopsAtItsFirstFailure(t *testing.T) {
-	shards(t, func(t *testing.T, guard func(idempotent.Config) *idempotent.Guard, handler func(*idempotent.Guard, eventguard.Config, func(string) error) func(context.Context, ...string) ([]string, error)) {
-		var l ledger
-		ill := true
-		handle := handler(guard(idempotent.Config{}), eventguard.Config{}, func(text string) error {
-			switch {
-			case text == "panic" && ill:
-				panic("odd")
-			case text == "bad" && ill:
-				return errTryAgain
-			}
-			l.add(text)
-			return nil
-		})
-		for _, bad := range []string{"bad", "panic"} {
-			if failed, err := handle(t.Context(), "a", "b", bad, "c", "bad"); err != nil || !slices.Equal(failed, []string{"2"}) {
-				t.Errorf("failed %q, %v, want the third only", failed, err)
-			}
-		}
-		l.want(t, "a", "b")
-		ill = false
-		if failed, err := handle(t.Context(), "a", "b", "bad", "c"); err != nil || len(failed) > 0 {
-			t.Errorf("failed %q, %v, want none", failed, err)
-		}
-		l.want(t, "a", "b", "bad", "c")
-	})
-}
-
-func TestAShardMayBeFailedAsABatch(t *testing.T) {
-	shards(t, func(t *testing.T, guard func(idempotent.Config) *idempotent.Guard, handler func(*idempotent.Guard, eventguard.Config, func(string) error) func(context.Context, ...string) ([]string, error)) {
-		handle := handler(guard(idempotent.Config{}), eventguard.Config{OnFailure: eventguard.FailBatch}, func(text string) error {
-			if text == "bad" {
-				return errTryAgain
-			}
-			return nil
-		})
-		_, err := handle(t.Context(), "a", "bad", "c")
-		failed, ok := errors.AsType[*eventguard.BatchError](err)
-		if !ok || failed.Records != 3 || len(failed.Failed) != 1 || failed.Failed[0].ID != "1" {
-			t.Errorf("%v, want a BatchError of the second", err)
-		}
-	})
-}
-
-func TestAShardStopsInTime(t *testing.T) {
-	shards(t, func(t *testing.T, guard func(idempotent.Config) *idempotent.Guard, handler func(*idempotent.Guard, eventguard.Config, func(string) error) func(context.Context, ...string) ([]string, error)) {
-		synctest.Test(t, func(t *testing.T) {
-			ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
-			defer cancel()
-			handle := handler(guard(idempotent.Config{}), eventguard.Config{Slowest: 3 * time.Second}, func(string) error {
-				time.Sleep(4 * time.Second) // virtual
-				return nil
-			})
-			if failed, err := handle(ctx, "a", "b", "c"); err != nil || !slices.Equal(failed, []string{"2"}) {
-				t.Errorf("failed %q, %v, want the third", failed, err)
-			}
-		})
-	})
-}
 
 func TestRecordsOfTwoStreamsAreDifferent(t *testing.T) {
 	runs := 0

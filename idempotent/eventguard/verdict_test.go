@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"log/slog"
 	"strings"
 	"testing"
@@ -73,6 +74,9 @@ var charge = saga.NewStep(saga.Spec[string]{Name: "charge"})
 // The one rule: what is acknowledged, by what is known of it, at every source.
 func TestWhatCountsAsDone(t *testing.T) {
 	declined := errors.New("declined")
+	refusing := func(err error) *troubled {
+		return &troubled{complete: func(context.Context) error { return err }}
+	}
 	acknowledging := eventguard.Config{OnPermanent: eventguard.AcknowledgePermanent}
 	step := func(ctx context.Context) error {
 		_, err := charge.Run(ctx, func(context.Context, saga.Call) (string, error) { return "c1", nil })
@@ -111,18 +115,20 @@ func TestWhatCountsAsDone(t *testing.T) {
 		"an unusable key": {body: `{"order_id": {"a": 1, "a": 2}, "amount": 5}`, code: idempotent.CodeKeyUnusable},
 
 		"the store is down":      {store: &troubled{acquire: errors.New("throttled")}, code: idempotent.CodeStoreFailed},
-		"the outcome is refused": {store: &troubled{complete: func(context.Context) error { return errors.New("throttled") }}, code: idempotent.CodeNotStored, runs: 1},
-		"the lease is lost":      {store: &troubled{complete: func(context.Context) error { return persistence.ErrLeaseLost }}, code: idempotent.CodeLeaseLost, runs: 1},
+		"the outcome is refused": {store: refusing(errors.New("throttled")), code: idempotent.CodeNotStored, runs: 1},
+		"the outcome is unsent":  {store: refusing(context.DeadlineExceeded), code: idempotent.CodeNotStored, runs: 1},
+		"the lease is lost":      {store: refusing(persistence.ErrLeaseLost), code: idempotent.CodeLeaseLost, runs: 1},
 
 		"a permanent failure":                            {fn: fails(idempotent.Permanent(declined)), code: idempotent.CodeFailed, runs: 1},
 		"a recorded permanent failure":                   {first: permanent(declined), code: idempotent.CodeFailed},
 		"a permanent failure, acknowledged":              {fn: fails(idempotent.Permanent(declined)), runs: 1, done: true, config: acknowledging},
 		"a recorded permanent failure, acknowledged":     {first: permanent(declined), done: true, config: acknowledging},
 		"an error where permanent ones are acknowledged": {fn: fails(errTryAgain), code: idempotent.CodeFunctionFailed, runs: 1, config: acknowledging},
-		"one that is not recorded": {
-			fn: fails(idempotent.Permanent(declined)), config: acknowledging, code: idempotent.CodeFailed, runs: 1,
-			store: &troubled{complete: func(context.Context) error { return errors.New("throttled") }},
-		},
+		"a wrapped one, acknowledged":                    {fn: fails(fmt.Errorf("bank: %w", idempotent.Permanent(declined))), runs: 1, done: true, config: acknowledging},
+		"one that is not recorded":                       {fn: fails(idempotent.Permanent(declined)), code: idempotent.CodeFailed, runs: 1, config: acknowledging, store: refusing(errors.New("throttled"))},
+		"one whose lease is lost":                        {fn: fails(idempotent.Permanent(declined)), code: idempotent.CodeLeaseLost, runs: 1, config: acknowledging, store: refusing(persistence.ErrLeaseLost)},
+		"a bare sentinel is none":                        {fn: fails(fmt.Errorf("bank: %w", idempotent.ErrPermanent)), code: idempotent.CodeFunctionFailed, runs: 1, config: acknowledging},
+		"one of what there was nothing to do for":        {fn: fails(idempotent.Permanent(idempotent.ErrSkip)), code: idempotent.CodeFailed, runs: 1},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -170,6 +176,36 @@ func TestWhatCountsAsDone(t *testing.T) {
 					}
 				})
 			})
+		})
+	}
+}
+
+// What runs without a record is as final as what has one.
+func TestAnUnprotectedPermanentFailureIsAcknowledged(t *testing.T) {
+	for name, test := range map[string]struct {
+		disabled, body string
+		step           bool
+		failure        error
+		failed         []string
+	}{
+		"switched off":                  {disabled: "1", body: body("o1"), failure: idempotent.Permanent(errTryAgain)},
+		"without a key":                 {body: `{}`, failure: idempotent.Permanent(errTryAgain)},
+		"after a step":                  {body: `{}`, step: true, failure: idempotent.Permanent(errTryAgain)},
+		"a bare sentinel, switched off": {disabled: "1", body: body("o1"), failure: idempotent.ErrPermanent, failed: []string{"m1"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Setenv("IDEMPOTENCY_DISABLED", test.disabled)
+			guard := newGuard(t, persistence.NewMemory(), idempotent.Config{Key: byOrderID, Steps: saga.Steps(charge), RunWithoutKey: true})
+			handle := consumer(t, guard, eventguard.Config{OnPermanent: eventguard.AcknowledgePermanent}, func(ctx context.Context, _ order, _ events.SQSMessage) error {
+				if test.step {
+					if _, err := charge.Run(ctx, func(context.Context, saga.Call) (string, error) { return "c1", nil }); err != nil {
+						t.Error(err)
+					}
+				}
+				return test.failure
+			})
+			got, err := handle(t.Context(), batch(message("m1", test.body)))
+			wantFailed(t, got, err, test.failed...)
 		})
 	}
 }

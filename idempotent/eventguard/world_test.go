@@ -560,35 +560,13 @@ func TestNoShardLosesARecord(t *testing.T) {
 							id := fmt.Sprint("o-", i)
 							shard.Put(id, []byte(body(id)))
 						}
-						w.before = func(o order) []string {
-							var number int
-							_, _ = fmt.Sscanf(o.ID, "o-%d", &number)
-							var missing []string
-							for i := range number {
-								if id := fmt.Sprint("o-", i); w.effectOf(id) == 0 {
-									missing = append(missing, id)
-								}
-							}
-							return missing
-						}
+						w.before = w.earlier
 						mapping := queuesim.ShardMapping{
 							Shard: shard, Event: stream.event, BatchSize: 1 + w.roll(10), Timeout: timeout, Bisects: w.roll(2) == 0,
 							Function: w.function(stream.key, stream.build(eventguard.Config{OnFailure: answer, Logger: silent})),
 						}
-						for end := time.Now().Add(5 * time.Minute); shard.Left() > 0 && time.Now().Before(end); {
-							_, _ = mapping.Poll(t.Context())
-							time.Sleep(2 * time.Second) // virtual
-						}
-						w.calmDown()
-						for end := time.Now().Add(time.Hour); shard.Left() > 0 && time.Now().Before(end); {
-							_, _ = mapping.Poll(t.Context())
-							time.Sleep(2 * time.Second) // virtual
-						}
-						time.Sleep(2 * time.Minute) // virtual; the last of the killed find out
+						w.play(mapping.Poll, shard.Left)
 						all.add(w)
-						if left := shard.Left(); left > 0 {
-							t.Errorf("%d records are never done", left)
-						}
 						for i := range records {
 							if id := fmt.Sprint("o-", i); w.effectOf(id) == 0 {
 								t.Errorf("%s is lost", id)
@@ -600,6 +578,37 @@ func TestNoShardLosesARecord(t *testing.T) {
 		}
 	}
 	all.want(t)
+}
+
+// play polls through five minutes of trouble and an hour of calm.
+func (w *world) play(poll func(context.Context) (int, error), left func() int) {
+	w.t.Helper()
+	until := func(end time.Time) {
+		for left() > 0 && time.Now().Before(end) {
+			_, _ = poll(context.Background())
+			time.Sleep(2 * time.Second) // virtual
+		}
+	}
+	until(time.Now().Add(5 * time.Minute))
+	w.calmDown()
+	until(time.Now().Add(time.Hour))
+	time.Sleep(2 * time.Minute) // virtual; the last of the killed find out
+	if left := left(); left > 0 {
+		w.t.Errorf("%d records are never done", left)
+	}
+}
+
+// earlier are the orders before one, of those that are numbered behind a dash, that have
+// had no effect.
+func (w *world) earlier(o order) (missing []string) {
+	of, text, _ := strings.Cut(o.ID, "-")
+	number, _ := strconv.Atoi(text)
+	for i := range number {
+		if id := fmt.Sprint(of, "-", i); w.effectOf(id) == 0 {
+			missing = append(missing, id)
+		}
+	}
+	return missing
 }
 
 // Nothing of a topic is lost, and no partition is out of order, though just what failed
@@ -621,17 +630,7 @@ func TestNoTopicLosesARecord(t *testing.T) {
 							}
 						}
 						if !config.Unordered {
-							w.before = func(o order) []string {
-								partition, text, _ := strings.Cut(o.ID, "-")
-								number, _ := strconv.Atoi(text)
-								var missing []string
-								for i := range number {
-									if id := fmt.Sprint(partition, "-", i); w.effectOf(id) == 0 {
-										missing = append(missing, id)
-									}
-								}
-								return missing
-							}
+							w.before = w.earlier
 						}
 						config := quieter(config)
 						mapping := queuesim.TopicMapping{
@@ -640,20 +639,8 @@ func TestNoTopicLosesARecord(t *testing.T) {
 								return asFunction(eventguard.Kafka(g, config, func(ctx context.Context, o order, _ eventguard.KafkaRecord) error { return e.place(ctx, o) }))
 							}),
 						}
-						for end := time.Now().Add(5 * time.Minute); topic.Left() > 0 && time.Now().Before(end); {
-							_, _ = mapping.Poll(t.Context())
-							time.Sleep(2 * time.Second) // virtual
-						}
-						w.calmDown()
-						for end := time.Now().Add(time.Hour); topic.Left() > 0 && time.Now().Before(end); {
-							_, _ = mapping.Poll(t.Context())
-							time.Sleep(2 * time.Second) // virtual
-						}
-						time.Sleep(2 * time.Minute) // virtual; the last of the killed find out
+						w.play(mapping.Poll, topic.Left)
 						all.add(w)
-						if left := topic.Left(); left > 0 {
-							t.Errorf("%d records are never done", left)
-						}
 						for i := range records {
 							for partition := range 3 {
 								if id := fmt.Sprint("p", partition, "-", i); w.effectOf(id) == 0 {
