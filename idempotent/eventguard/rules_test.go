@@ -361,52 +361,6 @@ func TestARetentionOfAnotherKindIsRefused(t *testing.T) {
 	}
 }
 
-// Whatever the function and the store do until the end: each source is answered before
-// Lambda kills the function, what has come of a run is recorded, and no record is left
-// behind that keeps the next delivery out.
-func TestEachSourceIsAnsweredInTime(t *testing.T) {
-	hang := func(ctx context.Context) error {
-		<-ctx.Done()
-		return ctx.Err()
-	}
-	for name, test := range map[string]struct {
-		fn       func(context.Context) error
-		complete func(context.Context) error // of the store
-		done     bool
-		records  int
-	}{
-		"fn gives up at the end":           {fn: func(ctx context.Context) error { return hang(ctx) }},
-		"fn is done a moment too late":     {fn: func(ctx context.Context) error { _ = hang(ctx); time.Sleep(5 * time.Millisecond); return nil }, done: true, records: 1},
-		"fn is done early":                 {fn: func(context.Context) error { return nil }, done: true, records: 1},
-		"the store hangs":                  {fn: func(context.Context) error { return nil }, complete: hang, records: 1},
-		"the store hangs, and fn was late": {fn: func(ctx context.Context) error { _ = hang(ctx); return nil }, complete: hang, records: 1},
-	} {
-		for _, timeout := range []time.Duration{time.Second, 2 * time.Second, 20 * time.Second} {
-			t.Run(fmt.Sprint(name, "/", timeout), func(t *testing.T) {
-				at(t, func(t *testing.T, d door) {
-					synctest.Test(t, func(t *testing.T) {
-						ctx, cancel := context.WithTimeout(t.Context(), timeout)
-						defer cancel()
-						memory := persistence.NewMemory()
-						store := &troubled{Store: memory, complete: test.complete}
-						handle := d.open(t, newGuard(t, store, idempotent.Config{Key: d.key}), eventguard.Config{}, func(ctx context.Context, _ order) error { return test.fn(ctx) })
-						failed, err := handle(ctx, letters(body("o1"))...)
-						if err != nil || (len(failed) == 0) != test.done {
-							t.Errorf("%v failed, %v", failed, err)
-						}
-						if ctx.Err() != nil {
-							t.Error("answered too late, Lambda has killed the function")
-						}
-						if n := len(memory.Records()); n != test.records {
-							t.Errorf("%d records, want %d", n, test.records)
-						}
-					})
-				})
-			})
-		}
-	}
-}
-
 // The records of a batch share its time: what is kept for answering does not shrink with
 // each of them.
 func TestALateRecordOfABatchLeavesTimeToAnswer(t *testing.T) {

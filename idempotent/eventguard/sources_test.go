@@ -27,11 +27,15 @@ type door struct {
 	named       bool                // and is named as failed
 	undecoded   bool                // fn gets no T
 	payload     func(letter) []byte // as the guard sees it; nil for the body
-	open        func(*testing.T, *idempotent.Guard, eventguard.Config, func(context.Context, order) error) deliver
+	open        func(testing.TB, *idempotent.Guard, eventguard.Config, func(context.Context, order) error) deliver
+	one         func(testing.TB, *idempotent.Guard, eventguard.Config, func(context.Context, order) error) deliverOne // of a single one
 }
 
 // deliver hands a batch to the function and returns the indices of what failed.
 type deliver func(context.Context, ...letter) ([]int, error)
+
+// deliverOne is a call with one event.
+type deliverOne func(context.Context, letter) error
 
 // letter is what a sender sends. Its id defaults to its index.
 type letter struct{ id, body string }
@@ -60,8 +64,8 @@ var doors = map[string]door{
 	"DynamoDB":        {key: inImage, amount: idempotency.MustJMESPath("dynamodb.NewImage.amount.N"), held: true, undecoded: true, payload: changePayload, open: openDynamoDB},
 	"Kafka":           {key: byOrderID, amount: byAmount, held: true, named: true, open: openKafka(eventguard.Config{})},
 	"Kafka, no order": {key: byOrderID, amount: byAmount, open: openKafka(eventguard.Config{Unordered: true})},
-	"SNS":             {key: byOrderID, amount: byAmount, single: true, open: openSNS},
-	"EventBridge":     {key: inDetail, amount: idempotency.MustJMESPath("detail.amount"), single: true, payload: busPayload, open: openEventBridge},
+	"SNS":             oneByOne(door{key: byOrderID, amount: byAmount, one: openSNS}),
+	"EventBridge":     oneByOne(door{key: inDetail, amount: idempotency.MustJMESPath("detail.amount"), payload: busPayload, one: openEventBridge}),
 }
 
 // identify returns what the guard recognises a letter by.
@@ -101,7 +105,7 @@ func sqsDoor(wrap func(id, body string) events.SQSMessage, content eventguard.Co
 	if key != nil {
 		d.key, d.amount = key, idempotency.MustJMESPath("detail.amount")
 	}
-	d.open = func(t *testing.T, g *idempotent.Guard, config eventguard.Config, fn func(context.Context, order) error) deliver {
+	d.open = func(t testing.TB, g *idempotent.Guard, config eventguard.Config, fn func(context.Context, order) error) deliver {
 		if config.Content == nil {
 			config.Content = content
 		}
@@ -183,7 +187,7 @@ func (h naive) Handle(ctx context.Context, r slog.Record) error {
 	return h.Handler.Handle(ctx, r)
 }
 
-func openKinesis(t *testing.T, g *idempotent.Guard, config eventguard.Config, fn func(context.Context, order) error) deliver {
+func openKinesis(t testing.TB, g *idempotent.Guard, config eventguard.Config, fn func(context.Context, order) error) deliver {
 	handle, err := eventguard.Kinesis(g, quieter(config), func(ctx context.Context, o touchy, _ events.KinesisEventRecord) error { return fn(ctx, o.order) })
 	if err != nil {
 		t.Fatal(err)
@@ -205,7 +209,7 @@ func openKinesis(t *testing.T, g *idempotent.Guard, config eventguard.Config, fn
 	}
 }
 
-func openDynamoDB(t *testing.T, g *idempotent.Guard, config eventguard.Config, fn func(context.Context, order) error) deliver {
+func openDynamoDB(t testing.TB, g *idempotent.Guard, config eventguard.Config, fn func(context.Context, order) error) deliver {
 	handle, err := eventguard.DynamoDB(g, quieter(config), func(ctx context.Context, r events.DynamoDBEventRecord) error {
 		o := order{ID: r.Change.NewImage["order_id"].String()}
 		if amount, ok := r.Change.NewImage["amount"]; ok {
@@ -247,8 +251,8 @@ func changeOf(l letter) events.DynamoDBEventRecord {
 	return events.DynamoDBEventRecord{EventID: l.id, Change: events.DynamoDBStreamRecord{NewImage: image, SequenceNumber: l.id}}
 }
 
-func openKafka(choice eventguard.Config) func(t *testing.T, g *idempotent.Guard, config eventguard.Config, fn func(context.Context, order) error) deliver {
-	return func(t *testing.T, g *idempotent.Guard, config eventguard.Config, fn func(context.Context, order) error) deliver {
+func openKafka(choice eventguard.Config) func(t testing.TB, g *idempotent.Guard, config eventguard.Config, fn func(context.Context, order) error) deliver {
+	return func(t testing.TB, g *idempotent.Guard, config eventguard.Config, fn func(context.Context, order) error) deliver {
 		config.Unordered = choice.Unordered
 		handle, err := eventguard.Kafka(g, quieter(config), func(ctx context.Context, o touchy, _ eventguard.KafkaRecord) error { return fn(ctx, o.order) })
 		if err != nil {
@@ -278,44 +282,49 @@ func openKafka(choice eventguard.Config) func(t *testing.T, g *idempotent.Guard,
 	}
 }
 
-func openSNS(t *testing.T, g *idempotent.Guard, config eventguard.Config, fn func(context.Context, order) error) deliver {
+func openSNS(t testing.TB, g *idempotent.Guard, config eventguard.Config, fn func(context.Context, order) error) deliverOne {
 	handle, err := eventguard.SNS(g, quieter(config), func(ctx context.Context, o touchy, _ events.SNSEventRecord) error { return fn(ctx, o.order) })
 	if err != nil {
 		t.Fatal(err)
 	}
-	return oneByOne(func(ctx context.Context, l letter) error {
+	return func(ctx context.Context, l letter) error {
 		return handle(ctx, events.SNSEvent{Records: []events.SNSEventRecord{{SNS: events.SNSEntity{MessageID: l.id, Message: l.body}}}})
-	})
+	}
 }
 
-func openEventBridge(t *testing.T, g *idempotent.Guard, config eventguard.Config, fn func(context.Context, order) error) deliver {
+func openEventBridge(t testing.TB, g *idempotent.Guard, config eventguard.Config, fn func(context.Context, order) error) deliverOne {
 	handle, err := eventguard.EventBridge(g, quieter(config), func(ctx context.Context, e eventguard.Event[touchy]) error { return fn(ctx, e.Detail.order) })
 	if err != nil {
 		t.Fatal(err)
 	}
-	return oneByOne(func(ctx context.Context, l letter) error { return handle(ctx, json.RawMessage(inBus(l.id, l.body))) })
+	return func(ctx context.Context, l letter) error { return handle(ctx, json.RawMessage(inBus(l.id, l.body))) }
 }
 
 // oneByOne delivers asynchronous events as Lambda does: each in a call of its own, which
 // may end with a panic.
-func oneByOne(handle func(context.Context, letter) error) deliver {
-	return func(ctx context.Context, all ...letter) ([]int, error) {
-		var failed []int
-		for i, l := range all {
-			err := errors.New("it has not returned")
-			ended := make(chan struct{})
-			go func() {
-				defer close(ended)
-				defer func() { _ = recover() }()
-				err = handle(ctx, l)
-			}()
-			<-ended
-			if err != nil {
-				failed = append(failed, i)
+func oneByOne(d door) door {
+	d.single = true
+	d.open = func(t testing.TB, g *idempotent.Guard, config eventguard.Config, fn func(context.Context, order) error) deliver {
+		handle := d.one(t, g, config, fn)
+		return func(ctx context.Context, all ...letter) ([]int, error) {
+			var failed []int
+			for i, l := range all {
+				err := errors.New("it has not returned")
+				ended := make(chan struct{})
+				go func() {
+					defer close(ended)
+					defer func() { _ = recover() }()
+					err = handle(ctx, l)
+				}()
+				<-ended
+				if err != nil {
+					failed = append(failed, i)
+				}
 			}
+			return failed, nil
 		}
-		return failed, nil
 	}
+	return d
 }
 
 func quieter(config eventguard.Config) eventguard.Config {

@@ -112,7 +112,10 @@ var exchanges = map[string]exchange{
 		io.WriteString(w, "paid")
 	}},
 	"an answer to HEAD": {method: http.MethodHead, handle: func(w http.ResponseWriter, _ *http.Request) { io.WriteString(w, "<html>") }},
-	"an answer to GET":  {method: http.MethodGet, handle: func(w http.ResponseWriter, _ *http.Request) { io.WriteString(w, "<html>") }},
+	"an answer to HEAD that has a length": {method: http.MethodHead, handle: func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Length", "5")
+	}},
+	"an answer to GET": {method: http.MethodGet, handle: func(w http.ResponseWriter, _ *http.Request) { io.WriteString(w, "<html>") }},
 	"trailers": {handle: func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Trailer", "X-Sum")
 		io.WriteString(w, "a,b")

@@ -57,6 +57,25 @@ var reading = map[string]struct {
 		io.Copy(io.Discard, r.Body)
 		r.Body, r.ContentLength = http.NoBody, 0
 	}},
+	"as a form": {taken: true, read: func(r *http.Request) {
+		r.Header.Set("Content-Type", "application/x-www-form-urlencoded")
+		r.FormValue("csrf")
+	}},
+	"as a form with files": {taken: true, read: func(r *http.Request) {
+		r.Header.Set("Content-Type", "multipart/form-data; boundary=b")
+		r.FormValue("csrf")
+	}},
+	"as a form, and puts it back": {read: func(r *http.Request) {
+		content, _ := io.ReadAll(r.Body)
+		r.Body = io.NopCloser(bytes.NewReader(content))
+		r.Header.Set("Content-Type", "application/x-www-form-urlencoded")
+		r.FormValue("csrf")
+		r.Body = io.NopCloser(bytes.NewReader(content))
+	}},
+	"as JSON that has no form": {read: func(r *http.Request) {
+		r.Header.Set("Content-Type", "application/json")
+		r.FormValue("csrf")
+	}},
 	"and makes it another one": {read: func(r *http.Request) {
 		io.Copy(io.Discard, r.Body)
 		r.Body = io.NopCloser(strings.NewReader(`{"the":"other, longer one"}`))

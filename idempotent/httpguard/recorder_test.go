@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"io"
 	"log"
-	"log/slog"
 	"net"
 	"net/http"
 	"net/http/httptest"
@@ -559,20 +558,6 @@ func TestHeadersFromInFrontAreNotTheHandlers(t *testing.T) {
 	}
 }
 
-// There is no body in answer to HEAD, however long it would be.
-func TestADeclaredLengthIsNotMissedInAnswerToHEAD(t *testing.T) {
-	api := shapes[0].newAPI(t, persistence.NewMemory(), idempotent.Config{}, httpguard.Config{Scope: httpguard.Unscoped(), Methods: []string{http.MethodHead}})
-	guarded := api.Middleware(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.Header().Set("Content-Length", "5") }))
-	for range 2 {
-		r := key("1", "")
-		r.method = http.MethodHead
-		w := httptest.NewRecorder()
-		if guarded.ServeHTTP(w, r.httpRequest(t.Context())); w.Code != http.StatusOK {
-			t.Errorf("%d", w.Code)
-		}
-	}
-}
-
 // A panic ends the handler's part as well.
 func TestReport49WritingAfterAPanicFails(t *testing.T) {
 	var late http.ResponseWriter
@@ -681,57 +666,6 @@ func TestRequestBodies(t *testing.T) {
 	}
 }
 
-// A body that breaks off is no request: nothing runs.
-// A body that somebody in front has read would be compared as an empty one.
-func TestABodyThatIsGoneIsNotComparedAsEmpty(t *testing.T) {
-	const form = "application/x-www-form-urlencoded"
-	multipart := "--b\r\nContent-Disposition: form-data; name=\"amount\"\r\n\r\n1\r\n--b--\r\n"
-	for name, test := range map[string]struct {
-		contentType, body string
-		length            int64 // where the request does not say it
-		inFront           func(*http.Request)
-		status            int
-	}{
-		"a form":                     {contentType: form, body: "amount=1", inFront: func(r *http.Request) { r.FormValue("csrf") }, status: 500},
-		"a form of unknown length":   {contentType: form, body: "amount=1", length: -1, inFront: func(r *http.Request) { r.FormValue("csrf") }, status: 500},
-		"a form with files":          {contentType: "multipart/form-data; boundary=b", body: multipart, length: -1, inFront: func(r *http.Request) { r.FormValue("csrf") }, status: 500},
-		"anything":                   {contentType: "application/json", body: "{}", inFront: func(r *http.Request) { io.Copy(io.Discard, r.Body) }, status: 500},
-		"a form that was not read":   {contentType: form, body: "amount=1", inFront: func(r *http.Request) { r.URL.Query() }, status: 201},
-		"JSON asked for a parameter": {contentType: "application/json", body: "{}", inFront: func(r *http.Request) { r.FormValue("csrf") }, status: 201},
-		"no body":                    {contentType: form, inFront: func(r *http.Request) { r.FormValue("csrf") }, status: 201},
-		"a form that was put back": {contentType: form, body: "amount=1", status: 201, inFront: func(r *http.Request) {
-			content, _ := io.ReadAll(r.Body)
-			r.Body = io.NopCloser(bytes.NewReader(content))
-			r.FormValue("csrf")
-			r.Body = io.NopCloser(bytes.NewReader(content))
-		}},
-	} {
-		t.Run(name, func(t *testing.T) {
-			runs := 0
-			var logged bytes.Buffer
-			api := shapes[0].newAPI(t, persistence.NewMemory(), idempotent.Config{}, httpguard.Config{
-				Scope: httpguard.Unscoped(), Logger: slog.New(slog.NewTextHandler(&logged, nil)),
-			})
-			guarded := api.Middleware(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
-				runs++
-				w.WriteHeader(http.StatusCreated)
-			}))
-			r := key("a", test.body).httpRequest(t.Context())
-			r.Header.Set("Content-Type", test.contentType)
-			if test.length != 0 {
-				r.ContentLength = test.length
-			}
-			test.inFront(r)
-			w := httptest.NewRecorder()
-			guarded.ServeHTTP(w, r)
-			refused := test.status == http.StatusInternalServerError
-			if w.Code != test.status || (runs == 0) != refused || strings.Contains(logged.String(), "before the request came to the guard") != refused {
-				t.Errorf("%d after %d runs; logged %q", w.Code, runs, logged.String())
-			}
-		})
-	}
-}
-
 // What handlers in front cut from the path may be all that tells two requests apart.
 func TestTheSamePathOfTwoMountsIsTwoPaths(t *testing.T) {
 	s := newSite(t, httpguard.Config{}, func(w http.ResponseWriter, r *http.Request) { io.WriteString(w, r.URL.Path) })
@@ -788,54 +722,6 @@ func TestABrokenRequestBodyDoesNotRun(t *testing.T) {
 	if r.StatusCode != http.StatusBadRequest || len(s.store.Records()) != 0 {
 		t.Errorf("%d, %d records", r.StatusCode, len(s.store.Records()))
 	}
-}
-
-// Of N clients with one key one runs, and the others get the conflict or the
-// replay.
-func TestClientsRacingOneKey(t *testing.T) {
-	onEveryStore(t, func(t *testing.T, store persistence.Store) {
-		const clients = 20
-		runs := 0
-		api := shapes[0].newAPI(t, store, idempotent.Config{}, httpguard.Config{Scope: httpguard.Unscoped()})
-		server := httptest.NewServer(api.Middleware(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
-			runs++ // the race detector sees a second run
-			w.WriteHeader(http.StatusCreated)
-			io.WriteString(w, "paid")
-		})))
-		defer server.Close()
-		var mu sync.Mutex
-		got := make(map[string]int)
-		var racing sync.WaitGroup
-		start := make(chan struct{})
-		for range clients {
-			racing.Go(func() {
-				<-start
-				r, _ := http.NewRequestWithContext(t.Context(), http.MethodPost, server.URL, bytes.NewReader([]byte("{}")))
-				r.Header.Set("Idempotency-Key", `"one"`)
-				response, err := server.Client().Do(r)
-				if err != nil {
-					t.Error(err)
-					return
-				}
-				defer response.Body.Close()
-				body, _ := io.ReadAll(response.Body)
-				outcome := fmt.Sprint(response.StatusCode)
-				if response.StatusCode == http.StatusCreated {
-					outcome += " " + string(body) + response.Header.Get("Idempotent-Replayed")
-				} else {
-					outcome += " " + response.Header.Get("Retry-After")
-				}
-				mu.Lock()
-				defer mu.Unlock()
-				got[outcome]++
-			})
-		}
-		close(start)
-		racing.Wait()
-		if runs != 1 || got["201 paid"] != 1 || got["201 paid"]+got["201 paidtrue"]+got["409 1"] != clients {
-			t.Errorf("%d runs, %v", runs, got)
-		}
-	})
 }
 
 // With the guards switched off a handler may take its connection, as it may without them.

@@ -709,16 +709,6 @@ func TestEveryRefusalIsAProblemDocument(t *testing.T) {
 	})
 }
 
-func TestWithoutTheStoreAChoiceToRunIsKept(t *testing.T) {
-	throughEveryShape(t, func(t *testing.T, s shape) {
-		store := &faulty{Store: persistence.NewMemory(), acquire: errors.New("down")}
-		handle := s.serve(s.newAPI(t, store, idempotent.Config{FailOpen: true}, httpguard.Config{}), createdBy)
-		if a := handle.send(t.Context(), key("a", "")); a.status != 201 || a.replayed() {
-			t.Errorf("%d", a.status)
-		}
-	})
-}
-
 func TestAnErrorOfTheHandlerStaysAsItIs(t *testing.T) {
 	throughEveryShape(t, func(t *testing.T, s shape) {
 		store := persistence.NewMemory()
@@ -765,23 +755,6 @@ func TestAPermanentFailureStaysAnError(t *testing.T) {
 		}
 		if handle.ran() != 1 {
 			t.Errorf("%d runs", handle.ran())
-		}
-	})
-}
-
-func TestHandlersFindTheCall(t *testing.T) {
-	throughEveryShape(t, func(t *testing.T, s shape) {
-		var keys []string
-		handle := s.serve(s.newAPI(t, persistence.NewMemory(), idempotent.Config{}, httpguard.Config{}), func(ctx context.Context, _ int) (answer, error) {
-			call, _ := idempotent.CallFrom(ctx)
-			keys = append(keys, call.Key)
-			return answer{status: 503}, nil
-		})
-		for range 2 {
-			handle.send(t.Context(), key("a", ""))
-		}
-		if len(keys) != 2 || keys[0] == "" || keys[0] != keys[1] {
-			t.Errorf("the keys are %q", keys)
 		}
 	})
 }

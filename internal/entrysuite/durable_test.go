@@ -82,16 +82,7 @@ func durablyAnswered(w invocationOutput) entrysuite.Answer {
 		Retry bool
 	}
 	if w.Error != nil && json.Unmarshal([]byte(w.Error.ErrorData), &verdict) == nil {
-		a.Verdict = idempotent.Verdict{Code: verdict.Code, Done: doneOf(verdict.Done), Retry: verdict.Retry}
+		a.Verdict = idempotent.Verdict{Code: verdict.Code, Done: entrysuite.DoneOf(verdict.Done), Retry: verdict.Retry}
 	}
 	return a
-}
-
-func doneOf(word string) idempotent.Done {
-	for _, done := range []idempotent.Done{idempotent.DoneNothing, idempotent.DoneSomething, idempotent.DoneAll} {
-		if done.String() == word {
-			return done
-		}
-	}
-	return idempotent.DoneMaybe
 }

@@ -40,6 +40,16 @@ type Answer struct {
 	Verdict idempotent.Verdict
 }
 
+// DoneOf reads what a sender is told in a word. A word that is none says the least.
+func DoneOf(word string) idempotent.Done {
+	for _, done := range []idempotent.Done{idempotent.DoneNothing, idempotent.DoneSomething, idempotent.DoneAll} {
+		if done.String() == word {
+			return done
+		}
+	}
+	return idempotent.DoneMaybe
+}
+
 // Door takes requests through an entry point.
 type Door func(ctx context.Context, r Request) Answer
 
