@@ -329,3 +329,33 @@ func TestWhatEverybodyReadsIsShort(t *testing.T) {
 		}
 	}
 }
+
+// elsewhere are the files that start goroutines by themselves, and why no code of the user can end
+// the process there: all others leave that to internal/relay.
+var elsewhere = map[string]string{
+	"idempotent/eventguard/order.go":              "each record is contained, in a goroutine of its own",
+	"idempotent/client/verdict.go":                "reads a response's body, as net/http does",
+	"persistence/dynamostore/dynamotest/serve.go": "net/http's server",
+	"persistence/storetest/race.go":               "a test: a panic is its failure",
+	"idempotent/idempotenttest/process.go":        "a test: a panic is its failure",
+	"idempotent/idempotenttest/environment.go":    "a test: panics are seen",
+}
+
+// TestGoroutinesAreStartedInOnePlace holds internal/relay's promise.
+func TestGoroutinesAreStartedInOnePlace(t *testing.T) {
+	t.Parallel()
+	starts, excused := regexp.MustCompile(`(?m)^\s*go (func\b|[\w.]+\()|\.Go\(func\(\) `), maps.Clone(elsewhere)
+	shipped := regexp.MustCompile(`^(idempotent|persistence)/`)
+	for name, text := range goFiles(t) {
+		if !shipped.MatchString(name) || strings.HasSuffix(name, "_test.go") || !starts.MatchString(strings.ReplaceAll(text, "relay.Go(", "")) {
+			continue
+		}
+		if excused[name] == "" {
+			t.Errorf("%s starts a goroutine: see internal/relay", name)
+		}
+		delete(excused, name)
+	}
+	for name := range excused {
+		t.Errorf("%s is excused, and starts none", name)
+	}
+}

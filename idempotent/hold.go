@@ -6,6 +6,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/ikkai-go/idempotency/internal/relay"
 	"github.com/ikkai-go/idempotency/persistence"
 )
 
@@ -131,24 +132,28 @@ func (h *hold) confirm(until time.Time) {
 
 // keep returns the context of the function, which ends with the hold, and renews the
 // lease for as long as the function runs. Call stop when it is over: it returns when
-// nothing is renewed any more.
+// nothing is renewed any more. A store or an observer that panics there does so in stop.
 func (h *hold) keep(ctx context.Context) (held context.Context, stop func()) {
 	if !h.renews() {
 		return context.WithDeadline(ctx, h.until())
 	}
 	limit, endLimit := h.budget.running(ctx)
 	held, cancel := context.WithCancelCause(limit)
-	over := make(chan struct{})
-	go func() {
-		defer close(over)
+	over := make(chan relay.Ending, 1)
+	relay.Go(func() {
 		if err := h.renewAll(held); err != nil {
 			cancel(err)
 		}
-	}()
+	}, func(e relay.Ending) {
+		if !e.Returned() {
+			cancel(errUnwound) // nobody renews the lease any more
+		}
+		over <- e
+	})
 	return held, func() {
 		cancel(context.Canceled)
-		<-over
-		endLimit()
+		defer endLimit()
+		(<-over).Repeat()
 	}
 }
 

@@ -3,9 +3,9 @@ package batch
 import (
 	"context"
 	"errors"
-	"runtime/debug"
 
 	"github.com/ikkai-go/idempotency/idempotent"
+	"github.com/ikkai-go/idempotency/internal/relay"
 	"github.com/ikkai-go/idempotency/persistence"
 )
 
@@ -20,21 +20,22 @@ type itemCall struct {
 	returned bool // neither panicked nor ended its goroutine
 }
 
-// attempt runs an item. A panic stops here, after the guard has released the record: in
-// this goroutine it would end the process before the others are settled.
-func (s *start) attempt(ctx context.Context, a *itemCall, settled chan<- *itemCall) {
-	defer func() {
-		if value := recover(); value != nil {
-			a.panicked = &ItemPanic{ID: s.ids[a.item], Value: value, Stack: debug.Stack()}
-		}
-		settled <- a
-	}()
+// attempt runs an item.
+func (s *start) attempt(ctx context.Context, a *itemCall) {
 	guard := s.ahead(a.item).Observing(func(_ context.Context, e idempotent.Event) { a.event = e })
 	a.err = guard.DoAs(ctx, s.identity(a.item), func(ctx context.Context) error {
 		a.ran = true
 		return s.run(ctx, a.item)
 	})
-	a.returned = true
+}
+
+// ended notes how an attempt has ended. A panic stops here, after the guard has released the
+// record: it goes on when the others are settled.
+func (s *start) ended(a *itemCall, e relay.Ending) {
+	a.returned = e.Returned()
+	if e.Panicked {
+		a.panicked = &ItemPanic{ID: s.ids[a.item], Value: e.Value, Stack: e.Stack}
+	}
 }
 
 // identity is what an item is recognised by.
@@ -42,11 +43,11 @@ func (s *start) identity(item int) idempotent.Identity {
 	return s.guard.IdentifyItem(s.name, s.ids[item], s.content(item))
 }
 
-// identityAhead is what an item is recognised by, for a call of any other. One that panics has
-// none yet: it panics in its own.
+// identityAhead is what an item is recognised by, for a call of any other. One that panics, or ends
+// its goroutine, has none yet: it does so in its own.
 func (s *start) identityAhead(item int) (id idempotent.Identity) {
-	defer func() { _ = recover() }()
-	return s.identity(item)
+	_ = relay.Run(func() { id = s.identity(item) })
+	return id
 }
 
 // outcome says what an attempt has come to. The errors alone don't tell: the function

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/ikkai-go/idempotency/idempotent"
+	"github.com/ikkai-go/idempotency/internal/relay"
 	"github.com/ikkai-go/idempotency/persistence"
 )
 
@@ -111,7 +112,12 @@ func (s *start) pass(ctx context.Context, items []int) {
 	for next, running := 0, 0; ; running-- {
 		for running < s.concurrency && next < len(items) && s.mayStart(ctx) {
 			a := &itemCall{item: items[next]}
-			underWay.Go(func() { s.attempt(ctx, a, settled) })
+			underWay.Add(1)
+			relay.Go(func() { s.attempt(ctx, a) }, func(e relay.Ending) {
+				defer underWay.Done()
+				s.ended(a, e)
+				settled <- a
+			})
 			next++
 			running++
 		}

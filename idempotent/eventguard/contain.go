@@ -3,7 +3,8 @@ package eventguard
 import (
 	"errors"
 	"fmt"
-	"runtime/debug"
+
+	"github.com/ikkai-go/idempotency/internal/relay"
 )
 
 // contain runs fn so that neither its panic nor the end of its goroutine takes the
@@ -11,20 +12,13 @@ import (
 // error whose methods panic is a panic, too.
 func contain(fn func() error) error {
 	var err error
-	ended := make(chan struct{})
-	go func() {
-		defer close(ended)
-		returned := false
-		defer func() {
-			if !returned {
-				err = &PanicError{Value: presentable(recover()), Stack: debug.Stack()}
-			}
-		}()
+	ended := relay.Run(func() {
 		err = fn()
 		probe(err)
-		returned = true
-	}()
-	<-ended
+	})
+	if !ended.Returned() {
+		return &PanicError{Value: presentable(ended.Value), Stack: ended.Stack}
+	}
 	return err
 }
 

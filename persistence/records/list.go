@@ -7,10 +7,10 @@ import (
 	"iter"
 	"slices"
 	"strings"
-	"sync"
 	"sync/atomic"
 	"time"
 
+	"github.com/ikkai-go/idempotency/internal/relay"
 	"github.com/ikkai-go/idempotency/persistence"
 	"github.com/ikkai-go/idempotency/persistence/storekit"
 )
@@ -46,8 +46,8 @@ type Filter struct {
 
 // Progress is how far a list has come.
 type Progress struct {
-	Seen    int     // records that were looked at
-	Matched int     // of them
+	Seen    int     // records that were looked at; one that the store shows twice counts twice
+	Matched int     // of them, each once
 	Units   float64 // read units consumed, where the store counts such
 }
 
@@ -113,28 +113,29 @@ func (d *Desk) List(ctx context.Context, f Filter) iter.Seq2[Record, error] {
 		caller := ctx
 		ctx, cancel := context.WithCancel(caller)
 		reading := &reading{desk: d, filter: f, pages: make(chan pageOrError)}
-		defer reading.all.Wait()
-		defer cancel()
-		for segment := range max(1, f.Segments) {
-			reading.all.Go(func() { reading.segment(ctx, segment) })
-		}
-		go func() { reading.all.Wait(); close(reading.pages) }()
+		segments, over := max(1, f.Segments), make(chan relay.Ending, 1)
+		relay.Go(func() {
+			defer close(reading.pages)
+			relay.Each(segments, segments, func(n int) { reading.segment(ctx, n) })
+		}, func(e relay.Ending) { over <- e })
+		defer func() {
+			cancel()
+			(<-over).Repeat()
+		}()
 		var p Progress
-		listed := make(map[string]bool) // a store may show a record twice, as Redis' SCAN does
+		listed := make(shown)
 		for page := range reading.pages {
 			if page.err != nil {
 				yield(Record{}, page.err)
 				return
 			}
+			page.Records = slices.DeleteFunc(page.Records, listed.before)
 			p.Seen, p.Matched, p.Units = p.Seen+page.Seen, p.Matched+len(page.Records), p.Units+page.Units
 			if f.Progress != nil {
 				f.Progress(p)
 			}
 			for _, r := range page.Records {
-				if listed[r.Key] {
-					continue
-				}
-				if listed[r.Key] = true; !yield(r, nil) {
+				if !yield(r, nil) {
 					return
 				}
 			}
@@ -149,12 +150,22 @@ func (d *Desk) List(ctx context.Context, f Filter) iter.Seq2[Record, error] {
 	}
 }
 
+// shown are the keys of the records that a store has shown: it may show one twice, as Redis'
+// SCAN does.
+type shown map[string]bool
+
+// before tells whether the record was shown before, and notes that it is now.
+func (s shown) before(r Record) bool {
+	before := s[r.Key]
+	s[r.Key] = true
+	return before
+}
+
 // reading is a list under way.
 type reading struct {
 	desk   *Desk
 	filter Filter
 	pages  chan pageOrError
-	all    sync.WaitGroup
 	cut    atomic.Bool // a segment was not read to its end
 }
 

@@ -1,8 +1,10 @@
 package records_test
 
 import (
+	"context"
 	"errors"
 	"fmt"
+	"runtime"
 	"slices"
 	"testing"
 	"testing/synctest"
@@ -10,10 +12,12 @@ import (
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
+	"github.com/ikkai-go/idempotency/internal/relay"
 	"github.com/ikkai-go/idempotency/persistence"
 	"github.com/ikkai-go/idempotency/persistence/dynamostore"
 	"github.com/ikkai-go/idempotency/persistence/dynamostore/dynamotest"
 	"github.com/ikkai-go/idempotency/persistence/records"
+	"github.com/ikkai-go/idempotency/persistence/storekit"
 )
 
 var now = time.Date(2100, 1, 1, 0, 0, 0, 0, time.UTC)
@@ -271,4 +275,88 @@ func TestWhatCantBeUnderstoodIsListedAndLeftAlone(t *testing.T) {
 		return
 	}
 	t.Error("it is not listed")
+}
+
+// unlisted is a store that does not return from listing.
+type unlisted struct {
+	*persistence.Memory
+	list func()
+}
+
+func (u unlisted) List(context.Context, storekit.Query) (storekit.Page, error) {
+	u.list()
+	return storekit.Page{}, nil
+}
+
+// Segments are read on goroutines of their own; what does not return there ends the list's caller, not the process.
+func TestAListThatDoesNotReturnIsItsCallersAffair(t *testing.T) {
+	for way, ends := range map[string]func(){"a panic": func() { panic("broken") }, "an ended goroutine": runtime.Goexit} {
+		t.Run(way, func(t *testing.T) {
+			desk := newDesk(t, unlisted{persistence.NewMemory(), ends}, records.Config{})
+			ended := relay.Run(func() {
+				for range desk.List(t.Context(), records.Filter{Segments: 4}) {
+				}
+			})
+			if ended.Returned() || ended.Panicked != (way == "a panic") {
+				t.Errorf("ended with %+v", ended)
+			}
+		})
+	}
+}
+
+// stuttering is a store that shows every record in two pages, and in each of them twice, as Redis' SCAN may.
+type stuttering struct{ *persistence.Memory }
+
+func (s stuttering) List(_ context.Context, q storekit.Query) (page storekit.Page, err error) {
+	if q.Segment > 0 {
+		return page, nil
+	}
+	if q.Cursor == "" {
+		page.Cursor = "second"
+	}
+	page.Records = append(s.Records(), s.Records()...)
+	page.Unreadable = []storekit.Unreadable{{Key: "payment#odd", Err: persistence.ErrUnreadable}}
+	page.Seen = len(page.Records) + 1
+	return page, nil
+}
+
+// A record that the store shows twice is listed, counted and dealt with once in a pass.
+func TestARecordThatIsShownTwiceCountsOnce(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		memory := persistence.NewMemory()
+		for n := range 3 {
+			c := claim(fmt.Sprintf("payment#%d", n), "owner", time.Now())
+			c.Event = []byte(theEvent)
+			if _, err := memory.Acquire(t.Context(), c); err != nil {
+				t.Fatal(err)
+			}
+		}
+		time.Sleep(20 * time.Minute) // virtual
+		listed, progress := 0, records.Progress{}
+		desk := newDesk(t, stuttering{memory}, records.Config{Now: time.Now})
+		for _, err := range desk.List(t.Context(), records.Filter{Progress: func(p records.Progress) { progress = p }}) {
+			if listed++; err != nil {
+				t.Fatal(err)
+			}
+		}
+		if listed != 4 || progress.Matched != 4 || progress.Seen != 14 {
+			t.Errorf("%d listed, %+v", listed, progress)
+		}
+		told := make(map[string]int)
+		_, sum, err := swept(t, stuttering{memory}, records.Sweep{
+			Send: func(_ context.Context, r records.Record, _ []byte) error {
+				told[r.Key]++
+				return errors.New("not reached")
+			},
+			Abandon: func(_ context.Context, c records.Case) error { told[c.Record.Key]++; return nil },
+		})
+		if err != nil || sum.Left != 3 || sum.Sent != 3 || sum.Abandoned != 1 || sum.Seen != 14 {
+			t.Errorf("%+v, %v", sum, err)
+		}
+		for key, times := range told {
+			if times != 1 {
+				t.Errorf("%s was dealt with %d times", key, times)
+			}
+		}
+	})
 }

@@ -13,8 +13,10 @@ import (
 
 // Sweep is how stuck requests are resumed by a machine. Send and Abandon are required.
 //
-// A sweep remembers nothing: what it finds in the table is all that it goes by, so it may be broken
-// off at any time, and two of them may run side by side.
+// A sweep remembers nothing from the last one: what it finds in the table is all that it goes by, so
+// it may be broken off at any time, and two of them may run side by side. It deals with a request
+// once, also where the store shows its record twice. Redis and SQL have one segment, which every
+// sweep reads from its beginning: there Limit has to let one come to the end.
 type Sweep struct {
 	// Operation of the records; empty for all.
 	Operation string
@@ -127,7 +129,7 @@ type Swept struct {
 	Changed   int     `json:"changed"`
 	Abandoned int     `json:"abandoned"`
 	Sent      int     `json:"sent"`
-	Seen      int     `json:"seen"`            // records that were looked at
+	Seen      int     `json:"seen"`            // records that were looked at; one that the store shows twice counts twice
 	Units     float64 `json:"units,omitempty"` // read units that this has consumed
 	// Partly says that not all of the table, or of the part, was read: MaxUnits, Limit or the
 	// time has ended the sweep before.
@@ -143,7 +145,7 @@ func (d *Desk) Sweep(ctx context.Context, s Sweep) (Swept, error) {
 	if err := s.check(); err != nil {
 		return Swept{}, err
 	}
-	w := &sweeping{Sweep: s, desk: d}
+	w := &sweeping{Sweep: s, desk: d, dealt: make(shown)}
 	err := w.read(ctx)
 	return w.swept, errors.Join(append(w.failed, err)...)
 }
@@ -180,6 +182,7 @@ type sweeping struct {
 	Sweep
 	desk   *Desk
 	swept  Swept
+	dealt  shown   // what is stuck, and was dealt with
 	lately float64 // read units of the last page
 	failed []error // of Abandon
 }
@@ -217,7 +220,9 @@ func (w *sweeping) segment(ctx context.Context, n int) error {
 				w.swept.Partly = true
 				return ctx.Err()
 			}
-			w.told(ctx, w.deal(ctx, page.Records[place]))
+			if r := page.Records[place]; !w.dealt.before(r) {
+				w.told(ctx, w.deal(ctx, r))
+			}
 		}
 		if q.Cursor = page.Cursor; q.Cursor == "" || !w.goesOn(ctx) {
 			return ctx.Err()

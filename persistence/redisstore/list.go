@@ -29,7 +29,7 @@ var (
 
 // List implements [storekit.Lister] with SCAN, which goes through all keys of the database, and
 // a pipeline of one EVAL for each record. It has one segment, and no units. A record may be in
-// two pages, as SCAN says.
+// two pages, as SCAN says, and in each of them once.
 func (s *Store) List(ctx context.Context, q storekit.Query) (storekit.Page, error) {
 	if q.Segment > 0 {
 		return storekit.Page{}, nil
@@ -50,7 +50,8 @@ func (s *Store) List(ctx context.Context, q storekit.Query) (storekit.Page, erro
 	if err != nil {
 		return storekit.Page{}, fault("list", err)
 	}
-	page, err := s.outlines(ctx, nodes[node], keys, q.Statuses)
+	slices.Sort(keys)
+	page, err := s.outlines(ctx, nodes[node], slices.Compact(keys), q.Statuses)
 	if err != nil {
 		return storekit.Page{}, fault("list", err)
 	}

@@ -4,8 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"sync"
+	"maps"
+	"slices"
 
+	"github.com/ikkai-go/idempotency/internal/relay"
 	"github.com/ikkai-go/idempotency/persistence"
 	"github.com/ikkai-go/idempotency/persistence/storekit"
 )
@@ -68,29 +70,19 @@ const openers = 16
 func (s *Store) steps(ctx context.Context, op string, r persistence.Record) (map[string][]byte, error) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
-	var (
-		all    sync.WaitGroup
-		mu     sync.Mutex
-		opened = make(map[string][]byte, len(r.Steps))
-		free   = make(chan struct{}, openers)
-	)
-	for name, output := range r.Steps {
-		free <- struct{}{}
-		all.Go(func() {
-			defer func() { <-free }()
-			plaintext, err := s.open(ctx, op, output, outputOf(r.Key, name))
-			if err != nil {
-				cancel(err) // the first one counts
-				return
-			}
-			mu.Lock()
-			defer mu.Unlock()
-			opened[name] = plaintext
-		})
-	}
-	all.Wait()
-	if len(opened) < len(r.Steps) {
+	names := slices.Collect(maps.Keys(r.Steps))
+	outputs, errs := make([][]byte, len(names)), make([]error, len(names))
+	relay.Each(len(names), openers, func(i int) {
+		if outputs[i], errs[i] = s.open(ctx, op, r.Steps[names[i]], outputOf(r.Key, names[i])); errs[i] != nil {
+			cancel(errs[i]) // the first one counts
+		}
+	})
+	if errors.Join(errs...) != nil {
 		return nil, context.Cause(ctx)
+	}
+	opened := make(map[string][]byte, len(names))
+	for i, name := range names {
+		opened[name] = outputs[i]
 	}
 	return opened, nil
 }

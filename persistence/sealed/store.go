@@ -5,9 +5,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"sync"
+	"slices"
 	"time"
 
+	"github.com/ikkai-go/idempotency/internal/relay"
 	"github.com/ikkai-go/idempotency/persistence"
 	"github.com/ikkai-go/idempotency/persistence/storekit"
 )
@@ -141,27 +142,18 @@ func (s *Store) Refresh(ctx context.Context, key string) (persistence.Record, bo
 // there is nothing in for anybody but its owner.
 func (s *Store) ReadMany(ctx context.Context, keys []string) ([]persistence.Record, error) {
 	records, err := s.Front.ReadMany(ctx, keys)
-	var (
-		all    sync.WaitGroup
-		mu     sync.Mutex
-		opened = make([]persistence.Record, 0, len(records))
-		free   = make(chan struct{}, openers)
-	)
-	for _, r := range records {
-		if !r.Status.Finished() {
-			continue
+	records = slices.DeleteFunc(records, func(r persistence.Record) bool { return !r.Status.Finished() })
+	failed := make([]bool, len(records))
+	relay.Each(len(records), openers, func(i int) {
+		opened, err := s.record(ctx, "read", records[i])
+		records[i], failed[i] = opened, err != nil
+	})
+	opened := records[:0]
+	for i, r := range records {
+		if !failed[i] {
+			opened = append(opened, r)
 		}
-		free <- struct{}{}
-		all.Go(func() {
-			defer func() { <-free }()
-			if r, err := s.record(ctx, "read", r); err == nil {
-				mu.Lock()
-				defer mu.Unlock()
-				opened = append(opened, r)
-			}
-		})
 	}
-	all.Wait()
 	return opened, err
 }
 

@@ -9,6 +9,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/ikkai-go/idempotency/internal/relay"
 	"github.com/ikkai-go/idempotency/persistence/records"
 )
 
@@ -152,29 +153,18 @@ const atOnce = 8
 func (c *Console) doAll(ctx context.Context, b *bulk) bulkDone {
 	var mu sync.Mutex
 	var out bulkDone
-	var all sync.WaitGroup
-	work := make(chan records.Record)
-	for range atOnce {
-		all.Go(func() {
-			for record := range work {
-				err := b.do(ctx, c.desk, record)
-				mu.Lock()
-				out.note(err)
-				mu.Unlock()
-			}
-		})
-	}
-	sent := 0
-	for _, record := range b.shown {
+	relay.Each(len(b.shown), atOnce, func(i int) {
 		if ctx.Err() != nil {
-			break
+			mu.Lock()
+			defer mu.Unlock()
+			out.Left++
+			return
 		}
-		work <- record
-		sent++
-	}
-	close(work)
-	all.Wait()
-	out.Left = len(b.shown) - sent
+		err := b.do(ctx, c.desk, b.shown[i])
+		mu.Lock()
+		defer mu.Unlock()
+		out.note(err)
+	})
 	return out
 }
 
