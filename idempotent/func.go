@@ -16,8 +16,8 @@ import (
 // A replay decodes the stored JSON of the first result, and is the same value. Where the
 // result's type has interfaces, the first caller gets what JSON makes of it as well: maps,
 // slices, and for numbers [json.Number], which keeps all their digits. A result that JSON
-// would lose a part of (a set field that is not exported, text that is not UTF-8, a NaN)
-// is not stored: its caller gets it, EventNotStored tells why, and a duplicate gets
+// would lose a part of (a set field that is not exported, text that is not UTF-8, a NaN, what a
+// method writes masked) is not stored: its caller gets it, EventNotStored tells why, and a duplicate gets
 // *ResultNotStoredError. Where the error
 // is a *LeaseLostError or a *StoreError of an executed call, the result that
 // comes with it is the function's own.
@@ -27,7 +27,8 @@ import (
 // whether the execution goes on. See docs/durable.md.
 //
 // Bytes of the event that are not UTF-8 give no key. Nor does an escape \ufffd
-// inside a raw message, which can't be told from them.
+// inside a raw message, which can't be told from them; nor an event of a type that masks
+// something when it is encoded: the masks of all events are the same.
 //
 // Func panics for a guard without a Key (or Dialect), for a nil function, and for a result type that JSON can't hold or
 // can't be read back into, in any field: readers, channels, functions, complex numbers, and

@@ -436,6 +436,46 @@ func TestBytesThatAreNotTextGiveNoKey(t *testing.T) {
 	}
 }
 
+// What keeps a value out of logs writes the same for all of them: as keys they would be one
+// request, and kept as an event it would be another.
+func TestAnEventThatIsMaskedGivesNoKey(t *testing.T) {
+	type (
+		card  struct{ Number masked }
+		inner struct{ Cards []*card }
+		paid  struct {
+			ID    string
+			Price rounded `json:"-"` // JSON has none of it
+		}
+	)
+	byNumber := idempotent.Config{Key: idempotency.MustJMESPath("Number")}
+	for name, identify := range map[string]func(*idempotent.Guard) error{
+		"a key":                func(g *idempotent.Guard) error { return take(t, g, card{"4111"}) },
+		"a key that is found":  func(g *idempotent.Guard) error { return take(t, g, any(card{"4111"})) },
+		"a key behind a map":   func(g *idempotent.Guard) error { return take(t, g, map[string]inner{"Number": {[]*card{{"4111"}}}}) },
+		"text":                 func(g *idempotent.Guard) error { return take(t, g, struct{ Number maskedText }{"4111"}) },
+		"a struct":             func(g *idempotent.Guard) error { return take(t, g, struct{ Number *rounded }{&rounded{5}}) },
+		"text that reads back": func(g *idempotent.Guard) error { return take(t, g, struct{ Number maskedBack }{"4111"}) },
+	} {
+		if err := identify(newTestGuard(t, persistence.NewMemory(), byNumber)); !errors.Is(err, idempotent.ErrKey) || strings.Contains(err.Error(), "4111") {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	compares := lab.NewKeylessGuard(t, persistence.NewMemory(), idempotent.Config{Fingerprint: byNumber.Key})
+	if _, err := compares.IdentifyItem("2026-11", "1", card{"4111"}).RecordKey(t.Context()); !errors.Is(err, idempotent.ErrKey) {
+		t.Errorf("an item that is compared: %v", err)
+	}
+	byID := newTestGuard(t, persistence.NewMemory(), idempotent.Config{Key: idempotency.MustJMESPath("ID")})
+	if err := take(t, byID, paid{"a", rounded{5}}); err != nil {
+		t.Errorf("beside what JSON leaves out: %v", err)
+	}
+}
+
+func take[In any](t *testing.T, g *idempotent.Guard, in In) error {
+	t.Helper()
+	_, err := idempotent.Func(g, func(context.Context, In) (bool, error) { return true, nil })(t.Context(), in)
+	return err
+}
+
 // A look that hangs leaves time for the claim.
 func TestAHungLookLeavesTimeForTheClaim(t *testing.T) {
 	for _, policy := range []bool{false, true} {

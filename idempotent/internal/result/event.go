@@ -4,9 +4,13 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
+	"fmt"
+	"reflect"
 )
 
-// EncodeEvent returns the JSON that keys are selected from.
+// EncodeEvent returns the JSON that keys are selected from, and that is kept. What the methods of a
+// type write in place of what it has, to keep it out of logs, would be the same for many events:
+// such an event is refused.
 func EncodeEvent(in any) ([]byte, error) {
 	if raw, ok := in.(json.RawMessage); ok {
 		return raw, nil
@@ -14,6 +18,15 @@ func EncodeEvent(in any) ([]byte, error) {
 	payload, err := json.Marshal(in)
 	if err != nil {
 		return nil, Loss(err, "the event can't be encoded (%T)", err)
+	}
+	if t := reflect.TypeOf(in); t != nil && shapeOf(t).masks {
+		again := reflect.New(t)
+		if err := Decode(payload, again.Interface()); err != nil {
+			return nil, Loss(err, "the event's JSON can't be read back into a %T", in)
+		}
+		if place := encoded.lost(reflect.ValueOf(in), again.Elem()); place != "" {
+			return nil, fmt.Errorf("the event's JSON says something else than the event, in %s", place)
+		}
 	}
 	return MarkReplaced(payload), nil
 }

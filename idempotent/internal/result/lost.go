@@ -7,10 +7,20 @@ import (
 	"time"
 )
 
+// compared tells of which fields a loss is one.
+type compared func(reflect.StructField) bool
+
+// Whoever gets a result has all of its fields. The function that gets an event has only those
+// that JSON has, for whoever sends it writes JSON.
+var (
+	all     compared = func(reflect.StructField) bool { return true }
+	encoded compared = func(field reflect.StructField) bool { return !leftOut(field) }
+)
+
 // lost says where a value differs from what JSON has made of it; empty if nowhere. What
 // interfaces and raw messages hold is not compared, for the first caller gets that in the
 // other form; nor is what a type's own methods write and read back, unless it is one number or text.
-func lost(v, again reflect.Value) (place string) {
+func (c compared) lost(v, again reflect.Value) (place string) {
 	t := v.Type()
 	switch {
 	case t == reflect.TypeFor[json.RawMessage](), t == reflect.TypeFor[time.Time](), t.Kind() == reflect.Interface:
@@ -23,13 +33,13 @@ func lost(v, again reflect.Value) (place string) {
 		if v.IsNil() || again.IsNil() {
 			return unless(v.IsNil() == again.IsNil(), t)
 		}
-		return lost(v.Elem(), again.Elem())
+		return c.lost(v.Elem(), again.Elem())
 	case reflect.Slice, reflect.Array:
 		if v.Len() != again.Len() {
 			return t.String()
 		}
 		for i := range v.Len() {
-			if place = lost(v.Index(i), again.Index(i)); place != "" {
+			if place = c.lost(v.Index(i), again.Index(i)); place != "" {
 				return place
 			}
 		}
@@ -40,14 +50,17 @@ func lost(v, again reflect.Value) (place string) {
 			if !other.IsValid() {
 				return t.String()
 			}
-			if place = lost(entries.Value(), other); place != "" {
+			if place = c.lost(entries.Value(), other); place != "" {
 				return place
 			}
 		}
 		return unless(v.Len() == again.Len(), t)
 	case reflect.Struct:
 		for i := range v.NumField() {
-			if place = lost(v.Field(i), again.Field(i)); place != "" {
+			if !c(t.Field(i)) {
+				continue
+			}
+			if place = c.lost(v.Field(i), again.Field(i)); place != "" {
 				return t.Field(i).Name
 			}
 		}

@@ -78,7 +78,7 @@ func Encode[Out any](out *Out) ([]byte, error) {
 			return nil, errors.New("the result has strings that are not UTF-8")
 		}
 	}
-	if place := lost(reflect.ValueOf(out).Elem(), reflect.ValueOf(again).Elem()); place != "" {
+	if place := all.lost(reflect.ValueOf(out).Elem(), reflect.ValueOf(again).Elem()); place != "" {
 		return nil, fmt.Errorf("JSON loses a part of the result, in %s", place)
 	}
 	if s.dynamic {

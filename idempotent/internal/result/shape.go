@@ -20,6 +20,9 @@ type shape struct {
 	// dynamic says that values come back in another form than they had: there are
 	// interfaces in it, or raw messages.
 	dynamic bool
+	// masks says that there are types in it whose own methods may write something else than
+	// they have.
+	masks bool
 }
 
 var shapes sync.Map // of reflect.Type to shape
@@ -56,6 +59,7 @@ func (s *shape) look(t reflect.Type, place string, inside map[reflect.Type]bool)
 		return
 	case t.Kind() != reflect.Interface && marshals(reflect.PointerTo(t)):
 		s.plain = false
+		s.masks = s.masks || isBasic(t.Kind()) || !keepsItself(t)
 		return
 	}
 	switch t.Kind() {
