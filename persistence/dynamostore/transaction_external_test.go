@@ -9,7 +9,6 @@ import (
 	"sync/atomic"
 	"syscall"
 	"testing"
-	"time"
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 
@@ -86,26 +85,6 @@ func TestTransactionsAtTheExternalEndpoint(t *testing.T) {
 			})
 		}
 	}
-	t.Run("zombie", func(t *testing.T) {
-		store := newTable(t, client, dynamostore.Config{Table: "idempotency-" + rand.Text()})
-		lease := acquired(t, store, "late")
-		next := claim("next")
-		next.Now = claim("").LeaseUntil.Add(time.Second)
-		next.LeaseUntil = next.Now.Add(time.Minute)
-		if r, err := store.Acquire(t.Context(), next); err != nil || r.Owner != "next" {
-			t.Fatalf("taken over: %+v, %v", r, err)
-		}
-		account := rand.Text()
-		if err := store.CompleteWith(t.Context(), lease, completed("late"), writes(books.add(account, "1"))); !errors.Is(err, persistence.ErrLeaseLost) {
-			t.Errorf("complete: %v", err)
-		}
-		if err := store.CheckpointWith(t.Context(), lease, "s", nil, writes(books.add(account, "1"))); !errors.Is(err, persistence.ErrLeaseLost) {
-			t.Errorf("checkpoint: %v", err)
-		}
-		if got := books.balance(t, account); got != "" {
-			t.Errorf("the balance is %s", got)
-		}
-	})
 	t.Run("one of many completes at once", func(t *testing.T) {
 		store := newTable(t, client, dynamostore.Config{Table: "idempotency-" + rand.Text()})
 		account := rand.Text()

@@ -806,29 +806,6 @@ func TestWhatCantBeCommittedIsRefusedBeforeItIsSent(t *testing.T) {
 	}
 }
 
-// A step that is there was written with its own writes: a repetition changes nothing, also
-// with other writes and where the lease does not know of it, and is told what is there.
-func TestAStepIsWrittenOnceWithItsWrites(t *testing.T) {
-	_, store, books := newBank(t, dynamostore.Config{})
-	lease := acquired(t, store, "me")
-	again := []bool{false, true, false, true, true}
-	for i, step := range []string{"reserve", "reserve", "charge", "reserve", "charge"} {
-		err := store.CheckpointWith(t.Context(), lease, step, []byte(fmt.Sprint(i)), writes(books.add(step, "1")))
-		if settled, told := errors.AsType[*persistence.SettledError](err); told != again[i] || err != nil && !told {
-			t.Errorf("%d: %v", i, err)
-		} else if told && string(settled.Record.Steps["reserve"]) != "0" {
-			t.Errorf("%d: told of %q", i, settled.Record.Steps)
-		}
-	}
-	r, _ := recordOf(t, store)
-	if string(r.Steps["reserve"]) != "0" || string(r.Steps["charge"]) != "2" {
-		t.Errorf("the steps are %q", r.Steps)
-	}
-	if a, b := books.balance(t, "reserve"), books.balance(t, "charge"); a != "1" || b != "1" {
-		t.Errorf("the balances are %s and %s", a, b)
-	}
-}
-
 // Transfers of many callers, some of which have lost their leases, move money and
 // never make any.
 func TestTransfersKeepTheSum(t *testing.T) {

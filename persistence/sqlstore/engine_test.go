@@ -3,14 +3,10 @@ package sqlstore_test
 import (
 	"context"
 	"database/sql"
-	"errors"
 	"log/slog"
-	"slices"
-	"sync"
 	"testing"
 
 	"github.com/ikkai-go/idempotency/idempotent"
-	"github.com/ikkai-go/idempotency/idempotent/saga"
 	"github.com/ikkai-go/idempotency/persistence"
 	"github.com/ikkai-go/idempotency/persistence/sqlstore"
 )
@@ -54,103 +50,6 @@ func TestAnEffectInTheDatabaseHappensOnceWithItsRecord(t *testing.T) {
 					t.Errorf("%d runs", runs)
 				}
 			})
-		}
-	})
-}
-
-func TestOfManyWhoOnlyEnlistOneCommits(t *testing.T) {
-	onEveryDatabase(t, func(t *testing.T, d database) {
-		books := newLedger(t, newLab(t, d, nil), "a", "b")
-		guard := newGuard(t, books, idempotent.Config{OnlyEnlists: true})
-		var all sync.WaitGroup
-		for range 16 {
-			all.Go(func() {
-				result, err := idempotent.Do(t.Context(), guard, "order 1", func(ctx context.Context) (string, error) {
-					return "paid", sqlstore.Enlist(ctx, books.add("a", -7), books.add("b", 7))
-				})
-				if result != "paid" || err != nil {
-					t.Errorf("got %q, %v", result, err)
-				}
-			})
-		}
-		all.Wait()
-		books.wants(t, "a", 93)
-	})
-}
-
-var errUnreachable = errors.New("the carrier can't be reached")
-
-// orders pay in a step that commits with its row, and ship in another one.
-type orders struct {
-	books     ledger
-	guard     *idempotent.Guard
-	pay, ship *saga.Step[string]
-	done      []string
-}
-
-func newOrders(t *testing.T, books ledger) *orders {
-	o := &orders{books: books, ship: saga.NewStep(saga.Spec[string]{Name: "ship"})}
-	o.pay = saga.NewStep(saga.Spec[string]{
-		Name: "pay",
-		Compensate: func(ctx context.Context, _ saga.Call, receipt string) error {
-			o.done = append(o.done, "refund "+receipt)
-			return sqlstore.Enlist(ctx, books.add("a", 7))
-		},
-	})
-	o.guard = newGuard(t, books, idempotent.Config{Steps: saga.Steps(o.pay, o.ship)})
-	return o
-}
-
-// order makes the call; shipping ends with that error.
-func (o *orders) order(ctx context.Context, shipping error) (string, error) {
-	return idempotent.Do(ctx, o.guard, "order 1", func(ctx context.Context) (string, error) {
-		receipt, err := o.pay.Run(ctx, func(ctx context.Context, _ saga.Call) (string, error) {
-			o.done = append(o.done, "pay")
-			return "receipt 1", sqlstore.Enlist(ctx, o.books.add("a", -7))
-		})
-		if err != nil {
-			return "", err
-		}
-		return o.ship.Run(ctx, func(context.Context, saga.Call) (string, error) {
-			o.done = append(o.done, "ship")
-			return receipt + ", shipped", shipping
-		})
-	})
-}
-
-func TestAFinishedStepIsNotRunAgain(t *testing.T) {
-	onEveryDatabase(t, func(t *testing.T, d database) {
-		books := newLedger(t, newLab(t, d, nil), "a")
-		o := newOrders(t, books)
-		_, err := o.order(t.Context(), errUnreachable)
-		if !errors.Is(err, saga.ErrPartialSuccess) || !errors.Is(err, errUnreachable) {
-			t.Fatalf("got %v", err)
-		}
-		books.wants(t, "a", 93)
-		for range 2 {
-			if result, err := o.order(t.Context(), nil); result != "receipt 1, shipped" || err != nil {
-				t.Errorf("got %q, %v", result, err)
-			}
-		}
-		books.wants(t, "a", 93)
-		if want := []string{"pay", "ship", "ship"}; !slices.Equal(o.done, want) {
-			t.Errorf("done: %q, want %q", o.done, want)
-		}
-	})
-}
-
-func TestASagaTakesItsRowsBack(t *testing.T) {
-	onEveryDatabase(t, func(t *testing.T, d database) {
-		books := newLedger(t, newLab(t, d, nil), "a")
-		o := newOrders(t, books)
-		for range 2 {
-			if _, err := o.order(t.Context(), idempotent.Permanent(errUnreachable)); !errors.Is(err, idempotent.ErrPermanent) {
-				t.Errorf("got %v", err)
-			}
-		}
-		books.wants(t, "a", 100)
-		if want := []string{"pay", "ship", "refund receipt 1"}; !slices.Equal(o.done, want) {
-			t.Errorf("done: %q, want %q", o.done, want)
 		}
 	})
 }

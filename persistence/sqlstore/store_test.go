@@ -9,7 +9,6 @@ import (
 	"slices"
 	"strings"
 	"sync"
-	"sync/atomic"
 	"testing"
 	"time"
 
@@ -67,33 +66,6 @@ func ignore(err, expected error) error {
 		return nil
 	}
 	return errors.Join(err, errors.New("not as expected"))
-}
-
-func TestOneOf200CallersGetsTheRecord(t *testing.T) {
-	onEveryDatabase(t, func(t *testing.T, d database) {
-		store := newLab(t, d, nil)
-		var owners atomic.Int32
-		var all sync.WaitGroup
-		gate := make(chan struct{})
-		for i := range 200 {
-			c := claim("caller " + string(rune('0'+i)))
-			all.Go(func() {
-				<-gate
-				r, err := store.Acquire(t.Context(), c)
-				if err != nil {
-					t.Error(err)
-				}
-				if r.Owner == c.Owner {
-					owners.Add(1)
-				}
-			})
-		}
-		close(gate)
-		all.Wait()
-		if n := owners.Load(); n != 1 {
-			t.Errorf("%d callers own the record", n)
-		}
-	})
 }
 
 // Of callers that complete at once, one has its writes carried out, and all of them get
