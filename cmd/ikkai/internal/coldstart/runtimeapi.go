@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// runtimeAPI is the Lambda Runtime API for one process, which gets one event. It
+// runtimeAPI is the Lambda Runtime API for one process, which gets the events that are sent. It
 // notes when the process asks and answers, at the other end of the same calls that
 // Lambda itself measures by.
 type runtimeAPI struct {
@@ -28,7 +28,7 @@ type answer struct {
 	body []byte
 }
 
-func serveRuntimeAPI(ctx context.Context, event []byte) (*runtimeAPI, error) {
+func serveRuntimeAPI(ctx context.Context) (*runtimeAPI, error) {
 	listener, err := new(net.ListenConfig).Listen(ctx, "tcp", "127.0.0.1:0")
 	if err != nil {
 		return nil, err
@@ -40,7 +40,6 @@ func serveRuntimeAPI(ctx context.Context, event []byte) (*runtimeAPI, error) {
 		answers: make(chan answer, 1),
 		served:  make(chan struct{}),
 	}
-	a.events <- event
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /2018-06-01/runtime/invocation/next", a.next)
 	mux.HandleFunc("POST /2018-06-01/runtime/invocation/{id}/response", a.take)

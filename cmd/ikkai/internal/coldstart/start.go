@@ -31,7 +31,7 @@ type starter struct {
 	emulator  string // path
 	logs      string // folder
 	variables map[string]string
-	throttle  *throttle // of the processes that it starts itself; nil for none
+	cpu       cpu // of the processes that it starts itself
 }
 
 // process starts a function with a Runtime API of its own.
@@ -42,13 +42,18 @@ func (s *starter) process(ctx context.Context, f *function) (err error) {
 	if err != nil {
 		return err
 	}
-	api, err := serveRuntimeAPI(ctx, event)
+	api, err := serveRuntimeAPI(ctx)
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, api.close()) }()
+	group, err := s.cpu.group()
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, group.remove()) }()
 	var printed bytes.Buffer
-	command := s.command(ctx, f, api)
+	command := s.command(ctx, group, f, api)
 	command.Stdout, command.Stderr = &printed, &printed
 	started := time.Now()
 	if err := command.Start(); err != nil {
@@ -59,9 +64,18 @@ func (s *starter) process(ctx context.Context, f *function) (err error) {
 		defer close(ended)
 		_ = command.Wait() // killed, in the end
 	}()
-	polled, answered, ready := receive(api.polls, ended), receive(api.answers, ended), receive(api.polls, ended)
+	polled := receive(api.polls, ended)
+	if s.cpu == smallAfterInit {
+		err = group.limit()
+	}
+	api.events <- event
+	answered, ready := receive(api.answers, ended), receive(api.polls, ended)
+	err = errors.Join(err, group.lift())
 	_ = command.Process.Kill() // an error if it has ended already
 	<-ended
+	if err != nil {
+		return err
+	}
 	if ready.IsZero() {
 		return errors.Join(fmt.Errorf("the process ended: %v, having printed %q", command.ProcessState, printed.Bytes()), ctx.Err())
 	}
@@ -76,8 +90,8 @@ func (s *starter) process(ctx context.Context, f *function) (err error) {
 }
 
 // command is the function's process with its own settings only.
-func (s *starter) command(ctx context.Context, f *function, api *runtimeAPI) *exec.Cmd {
-	command := s.throttle.command(ctx, f.binary)
+func (s *starter) command(ctx context.Context, group *throttle, f *function, api *runtimeAPI) *exec.Cmd {
+	command := group.command(ctx, f.binary)
 	command.Env = []string{"AWS_LAMBDA_RUNTIME_API=" + api.address, "AWS_LAMBDA_FUNCTION_NAME=" + f.name}
 	for _, settings := range []map[string]string{s.variables, f.variables} {
 		for variable, value := range settings {

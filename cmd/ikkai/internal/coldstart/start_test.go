@@ -24,8 +24,8 @@ func TestMain(m *testing.M) {
 		os.Exit(m.Run())
 	case "charges":
 		lambda.Start(payment.Charge)
-	case "charges in its group":
-		lambda.Start(chargeInGroup)
+	case "charges within limits":
+		lambda.Start(chargeWithin(ownLimit()))
 	case "charges too much":
 		lambda.Start(func(ctx context.Context, o payment.Order) (payment.Receipt, error) {
 			o.Amount++

@@ -11,45 +11,104 @@ import (
 )
 
 // A function with 128 MB of memory has this share of a CPU, going by AWS's documentation:
-// one whole CPU at 1,769 MB, and in proportion below. The period is the kernel's
-// default, and as long as a process may wait for its next turn: with a quota much shorter than a
-// slice of the scheduler some starts hang for seconds.
+// one whole CPU at 1,769 MB, and in proportion below. It does not say how long a process may
+// wait for its next turn; others have measured 20 ms (github.com/pwrdrvr/lambda-throttling).
 const (
 	smallMemory  = 128  // MB
 	wholeMemory  = 1769 // MB
-	periodMicros = 100_000
+	periodMicros = 20_000
 	quotaMicros  = periodMicros * smallMemory / wholeMemory
 )
+
+// cpu is what a process has of one.
+type cpu int
+
+const (
+	wholeCPU cpu = iota
+	// smallCPU is the share of a small function from the beginning of the process on.
+	smallCPU
+	// smallAfterInit is that share from its first request for an event on. AWS documents no
+	// more for the init phase, but others have measured that small functions have more there.
+	smallAfterInit
+)
+
+func (c cpu) String() string {
+	share := fmt.Sprintf("%.1f %%", 100*float64(quotaMicros)/periodMicros)
+	return [...]string{wholeCPU: "whole", smallCPU: share, smallAfterInit: share + " after init"}[c]
+}
 
 // controlGroups is where Linux has the control groups.
 const controlGroups = "/sys/fs/cgroup"
 
-// throttle is a control group whose processes have a share of one CPU together.
+// groupName is what the names of ours begin with.
+const groupName = "ikkai-bench-cold-"
+
+// group makes a control group that the process begins in.
+func (c cpu) group() (*throttle, error) {
+	if c == wholeCPU {
+		return new(throttle), nil
+	}
+	t, err := newThrottle(controlGroups)
+	if err != nil || c == smallAfterInit {
+		return t, err
+	}
+	if err := t.limit(); err != nil {
+		return nil, errors.Join(err, t.remove())
+	}
+	return t, nil
+}
+
+// throttle is a control group for one process, which can be given a share of one CPU. The zero
+// value leaves a process alone.
+//
+// Each start has one of its own, since a group runs into debt: what a process takes in the
+// kernel beyond the quota is owed, and whoever is in the group next has to wait for it.
 type throttle struct {
 	folder string
+	limits [][2]string // files, and what is written to them for the share
+	none   [2]string   // the same for whole CPUs
 }
 
 // newThrottle makes a control group below root, of either version. The error says why this
 // machine lets us have none: most need root for it, and version 2 the controller "cpu"
 // handed down by the root group.
 func newThrottle(root string) (*throttle, error) {
-	parent, settings := filepath.Join(root, "cpu"), [][2]string{ // version 1; the period first, which bounds the quota
-		{"cpu.cfs_period_us", strconv.Itoa(periodMicros)},
-		{"cpu.cfs_quota_us", strconv.Itoa(quotaMicros)},
+	parent, t := filepath.Join(root, "cpu"), &throttle{
+		limits: [][2]string{ // version 1; the period first, which bounds the quota
+			{"cpu.cfs_period_us", strconv.Itoa(periodMicros)},
+			{"cpu.cfs_quota_us", strconv.Itoa(quotaMicros)},
+		},
+		none: [2]string{"cpu.cfs_quota_us", "-1"},
 	}
 	if _, err := os.Stat(filepath.Join(root, "cgroup.controllers")); err == nil {
-		parent, settings = root, [][2]string{{"cpu.max", fmt.Sprintf("%d %d", quotaMicros, periodMicros)}}
+		parent = root
+		t.limits = [][2]string{{"cpu.max", fmt.Sprintf("%d %d", quotaMicros, periodMicros)}}
+		t.none = [2]string{"cpu.max", "max"}
 	}
-	t := &throttle{folder: filepath.Join(parent, "ikkai-bench-cold-"+strconv.Itoa(os.Getpid()))}
-	if err := os.Mkdir(t.folder, 0o750); err != nil {
+	var err error
+	if t.folder, err = os.MkdirTemp(parent, fmt.Sprintf("%s%d-", groupName, os.Getpid())); err != nil {
 		return nil, fmt.Errorf("no control group: %w", err)
 	}
-	for _, setting := range settings {
-		if err := set(filepath.Join(t.folder, setting[0]), setting[1]); err != nil {
-			return nil, errors.Join(fmt.Errorf("the control group has no limit: %w", err), t.remove())
+	return t, nil
+}
+
+// limit takes all but the share from the group.
+func (t *throttle) limit() error {
+	for _, limit := range t.limits {
+		if err := set(filepath.Join(t.folder, limit[0]), limit[1]); err != nil {
+			return fmt.Errorf("the control group has no limit: %w", err)
 		}
 	}
-	return t, nil
+	return nil
+}
+
+// lift gives the group whole CPUs again, whatever it owes. Killed processes would wait for
+// their turn to die.
+func (t *throttle) lift() error {
+	if t.folder == "" {
+		return nil
+	}
+	return set(filepath.Join(t.folder, t.none[0]), t.none[1])
 }
 
 // set writes to a file that the system has made, and makes none.
@@ -63,11 +122,25 @@ func set(file, value string) error {
 }
 
 // remove removes the group, which must have no processes left.
-func (t *throttle) remove() error { return os.Remove(t.folder) }
+func (t *throttle) remove() error {
+	if t.folder == "" {
+		return nil
+	}
+	return os.Remove(t.folder)
+}
 
-// command is a program that joins the group before it begins. A nil throttle leaves it alone.
+// tryThrottle says why this machine lets us have no throttle, if it does not.
+func tryThrottle(root string) error {
+	t, err := newThrottle(root)
+	if err != nil {
+		return err
+	}
+	return errors.Join(t.limit(), t.remove())
+}
+
+// command is a program that joins the group before it begins.
 func (t *throttle) command(ctx context.Context, program string) *exec.Cmd {
-	if t == nil {
+	if t.folder == "" {
 		return exec.CommandContext(ctx, program)
 	}
 	const join = `echo $$ >"$0/cgroup.procs" && exec "$1"`

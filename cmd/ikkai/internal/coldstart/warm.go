@@ -42,38 +42,36 @@ func measureWarm(ctx context.Context, db http.Handler, binary, folder string, ro
 	settings["AWS_CA_BUNDLE"] = bundle
 
 	start := &starter{variables: settings}
-	if w.Spans, err = start.warmSpans(ctx, "whole", binary, rounds); err != nil {
+	if w.Spans, err = start.warmSpans(ctx, binary, rounds); err != nil {
 		return Warmth{}, err
 	}
-	small, unavailable := newThrottle(controlGroups)
-	if unavailable != nil {
+	if unavailable := tryThrottle(controlGroups); unavailable != nil {
 		w.LeftOut = unavailable.Error()
 		return w, nil
 	}
-	defer func() { err = errors.Join(err, small.remove()) }()
-	start.throttle = small
-	share := fmt.Sprintf("%.1f %%", 100*float64(quotaMicros)/periodMicros)
-	spans, err := start.warmSpans(ctx, share, binary, rounds)
-	if err != nil && ctx.Err() == nil { // the rest of the report stands without it
-		w.LeftOut = fmt.Sprintf("with %s of a CPU: %v", share, err)
-		return w, nil
+	for _, start.cpu = range []cpu{smallCPU, smallAfterInit} {
+		spans, err := start.warmSpans(ctx, binary, rounds)
+		if ctx.Err() != nil {
+			return Warmth{}, err
+		}
+		if err != nil { // the rest of the report stands without it
+			w.LeftOut = fmt.Sprintf("with %v of a CPU: %v", start.cpu, err)
+			return w, nil
+		}
+		w.Spans = append(w.Spans, spans...)
 	}
-	if err != nil {
-		return Warmth{}, err
-	}
-	w.Spans = append(w.Spans, spans...)
 	return w, nil
 }
 
-func (s *starter) warmSpans(ctx context.Context, cpu, binary string, rounds int) ([]WarmSpan, error) {
+func (s *starter) warmSpans(ctx context.Context, binary string, rounds int) ([]WarmSpan, error) {
 	cold := &function{name: "cold", binary: binary}
 	warm := &function{name: "warm", binary: binary, variables: map[string]string{"IDEMPOTENCY_WARM": "true"}}
 	if err := byTurns(ctx, rounds, [2]*function{cold, warm}, s.process); err != nil {
 		return nil, err
 	}
 	span := func(name string, cold, warm figures.Durations) WarmSpan {
-		s := newSpan(name, cold, warm)
-		return WarmSpan{CPU: cpu, Name: name, Cold: s.Bare, Warm: s.Wrapped, Added: s.Added}
+		all := newSpan(name, cold, warm)
+		return WarmSpan{CPU: s.cpu.String(), Name: name, Cold: all.Bare, Warm: all.Wrapped, Added: all.Added}
 	}
 	return []WarmSpan{
 		span("process start → first poll", cold.measured.poll, warm.measured.poll),

@@ -1,6 +1,7 @@
 package coldstart
 
 import (
+	"bytes"
 	"context"
 	"fmt"
 	"os"
@@ -14,43 +15,61 @@ import (
 	"github.com/ikkai-go/idempotency/persistence/dynamostore/dynamotest"
 )
 
-// chargeInGroup charges where its process is in the control group that the environment names.
-func chargeInGroup(ctx context.Context, o payment.Order) (payment.Receipt, error) {
-	groups, err := os.ReadFile("/proc/self/cgroup")
-	if err != nil {
-		return payment.Receipt{}, err
+// chargeWithin charges if its process has had the limits that the environment names, in its
+// init phase and now.
+func chargeWithin(atInit string) func(context.Context, payment.Order) (payment.Receipt, error) {
+	return func(ctx context.Context, o payment.Order) (payment.Receipt, error) {
+		if got := atInit + ", " + ownLimit(); got != os.Getenv("LIMITS") {
+			return payment.Receipt{}, fmt.Errorf("its limits are %q", got)
+		}
+		return payment.Charge(ctx, o)
 	}
-	if group := os.Getenv("GROUP"); group == "" || !strings.Contains(string(groups), group) {
-		return payment.Receipt{}, fmt.Errorf("%q is not among the groups %s", group, groups)
-	}
-	return payment.Charge(ctx, o)
 }
 
-func TestAThrottledFunctionIsInTheGroupFromItsBeginning(t *testing.T) {
-	small, err := newThrottle(controlGroups)
+// ownLimit is the quota of the control group of ours that this process is in.
+func ownLimit() string {
+	groups, err := os.ReadFile("/proc/self/cgroup")
 	if err != nil {
+		return err.Error()
+	}
+	at := bytes.Index(groups, []byte(groupName))
+	if at < 0 {
+		return "no group"
+	}
+	name, _, _ := strings.Cut(string(groups[at:]), "\n")
+	for _, file := range []string{"cpu/" + name + "/cpu.cfs_quota_us", name + "/cpu.max"} {
+		if limit, err := os.ReadFile(filepath.Join(controlGroups, file)); err == nil {
+			return strings.NewReplacer("-1", "whole", "max", "whole").Replace(strings.Fields(string(limit))[0])
+		}
+	}
+	return "unknown"
+}
+
+func TestAFunctionHasTheCPUThatItShould(t *testing.T) {
+	if err := tryThrottle(controlGroups); err != nil {
 		t.Skip("this machine does not let us throttle: ", err)
 	}
 	program, err := os.Executable()
 	if err != nil {
 		t.Fatal(err)
 	}
-	f := &function{name: "throttled", binary: program, variables: map[string]string{"GROUP": filepath.Base(small.folder)}}
-	s := &starter{variables: map[string]string{behaviour: "charges in its group"}, throttle: small}
-	for range 3 { // a start with so little of a CPU may not answer in time
-		if err = s.process(t.Context(), f); err == nil {
-			break
+	for c, limits := range map[cpu]string{
+		wholeCPU:       "no group, no group",
+		smallCPU:       "1447, 1447",
+		smallAfterInit: "whole, 1447",
+	} {
+		t.Run(c.String(), func(t *testing.T) {
+			f := &function{name: "throttled", binary: program, variables: map[string]string{"LIMITS": limits}}
+			s := &starter{variables: map[string]string{behaviour: "charges within limits"}, cpu: c}
+			if err := s.process(t.Context(), f); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	for _, folder := range []string{controlGroups, filepath.Join(controlGroups, "cpu")} {
+		if left, _ := filepath.Glob(filepath.Join(folder, fmt.Sprintf("%s%d-*", groupName, os.Getpid()))); len(left) > 0 {
+			t.Errorf("groups are left behind: %v", left)
 		}
-	}
-	if err != nil {
-		t.Error(err)
-	}
-	s.throttle = nil
-	if err := s.process(t.Context(), f); err == nil {
-		t.Error("it is in the group without a throttle, too")
-	}
-	if err := small.remove(); err != nil {
-		t.Errorf("the group is left behind: %v", err)
 	}
 }
 
@@ -70,7 +89,7 @@ func TestAMachineThatCannotThrottleSaysWhy(t *testing.T) {
 					t.Fatal(err)
 				}
 			}
-			if _, err := newThrottle(root); err == nil || !strings.Contains(err.Error(), test.want) {
+			if err := tryThrottle(root); err == nil || !strings.Contains(err.Error(), test.want) {
 				t.Errorf("the error is %v, want one that says %q", err, test.want)
 			}
 			for _, parent := range []string{root, filepath.Join(root, "cpu")} {
