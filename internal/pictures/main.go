@@ -7,15 +7,36 @@ import (
 	"path/filepath"
 )
 
-// all are the pictures, each of which draws itself.
-func all() []*picture { return []*picture{protocol(), duplicates(), saga(), house()} }
+// all are the pictures, each of which draws itself; some of them from what the guides below root say.
+func all(root string) ([]*picture, error) {
+	calls, err := calls(root)
+	if err != nil {
+		return nil, err
+	}
+	warm, err := warm(root)
+	if err != nil {
+		return nil, err
+	}
+	return []*picture{protocol(), duplicates(), saga(), house(), calls, warm}, nil
+}
 
 func main() {
-	for _, p := range all() {
-		file := filepath.Join("docs", "pictures", p.name+".svg")
+	if err := draw("."); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
+}
+
+func draw(root string) error {
+	pictures, err := all(root)
+	if err != nil {
+		return err
+	}
+	for _, p := range pictures {
+		file := filepath.Join(root, "docs", "pictures", p.name+".svg")
 		if err := os.WriteFile(file, p.svg(), 0o644); err != nil { //nolint:gosec // a picture for everybody
-			fmt.Fprintln(os.Stderr, err)
-			os.Exit(1)
+			return err
 		}
 	}
+	return nil
 }

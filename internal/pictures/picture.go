@@ -23,7 +23,7 @@ const (
 )
 
 // signs are the widths of the average sign, in a font that is wide.
-var signs = map[string]float64{"b": 8.5, "soft small": 6.5, "code": 7.9}
+var signs = map[string]float64{"b": 8.5, "soft": 7.5, "soft small": 6.5, "code": 7.9}
 
 // style has no colour that is not in both: ink and paper, lines, and what is good, has to wait, or is refused.
 const style = `
@@ -49,6 +49,11 @@ func (p *picture) box(x, y, w, h int, class string, lines ...string) {
 		p.write(x+w/2, at+i*leading, style, "middle", line)
 		p.fits(line, style, w-6)
 	}
+}
+
+// rect draws a rectangle with sharp corners.
+func (p *picture) rect(class string, x float64, y int, w float64, h int) {
+	fmt.Fprintf(&p.body, `<rect class="%s" x="%.1f" y="%d" width="%.1f" height="%d"/>`+"\n", class, x, y, w, h)
 }
 
 // write writes a line of text, anchored at its start, middle or end.
