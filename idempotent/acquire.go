@@ -40,7 +40,7 @@ func (g *Guard) acquire(ctx context.Context, b budget, c *persistence.Claim, of 
 		}
 		if of != nil {
 			c.LeaseUntil = later(c.LeaseUntil, of.leaseEnd(c.Now, g.config.ExecutionTimeout))
-			c.ExpiresAt = later(c.ExpiresAt, ceil(c.LeaseUntil, time.Second))
+			c.ExpiresAt = ceil(c.LeaseUntil.Add(g.config.TTL), time.Second) // one that ended unseen is not forgotten at once
 		}
 		record, err := g.meet(ctx, b, *c, wait.polling())
 		if err != nil {

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -27,11 +28,14 @@ const (
 	pending   = `{"Status":"PENDING"}`
 	succeeded = `{"Status":"SUCCEEDED","Result":"\"receipt 1\""}`
 	failed    = `{"Status":"FAILED","Error":{"ErrorType":"CardError","ErrorMessage":"the card is stolen"}}`
+
+	failedForGood = `{"Status":"FAILED","Error":{"ErrorType":"PermanentError","ErrorMessage":"the card is stolen"}}`
 )
 
 const (
 	executionA = "arn:aws:lambda:eu-west-1:123456789012:function:orders:7/durable-execution/a/0f0e"
 	executionB = "arn:aws:lambda:eu-west-1:123456789012:function:orders:7/durable-execution/b/1a1b"
+	executionC = "arn:aws:lambda:eu-west-1:123456789012:function:orders:8/durable-execution/c/2a2b"
 )
 
 // durable is a durable function under a guard, and what it answers next.
@@ -181,7 +185,7 @@ func TestAFailedExecutionGivesItsRequestUp(t *testing.T) {
 
 func TestAZombieOfAnEarlierInvocationRecordsNothing(t *testing.T) {
 	lab.InVirtualTime(t, func(t *testing.T, store persistence.Store) {
-		for name, zombie := range map[string]string{"success": succeeded, "failure": failed, "suspension": pending} {
+		for name, zombie := range map[string]string{"success": succeeded, "failure": failed, "failure-for-good": failedForGood, "suspension": pending} {
 			d := newDurable(t, store)
 			d.config.Operation = "after-" + name
 			const later = `{"Status":"SUCCEEDED","Result":"\"receipt 2\""}`
@@ -191,7 +195,7 @@ func TestAZombieOfAnEarlierInvocationRecordsNothing(t *testing.T) {
 				return json.RawMessage(zombie), nil
 			}
 			got, err := d.invoke(executionA)
-			if zombie == succeeded && !errors.Is(err, idempotent.ErrLeaseLost) {
+			if lost := errors.Is(err, idempotent.ErrLeaseLost); lost != (zombie != pending) {
 				t.Errorf("%s: the zombie is answered %s, %v", name, got, err)
 			}
 			d.refuses(executionB, "InProgressError", idempotent.CodeInProgress, 2)
@@ -200,6 +204,86 @@ func TestAZombieOfAnEarlierInvocationRecordsNothing(t *testing.T) {
 			d.wants(executionB, later, 3)
 		}
 	})
+}
+
+// An invocation whose claim is late by more than the next one needs to begin has the record then,
+// and the next one, which its service goes by, can't end the execution. It is invoked once more.
+func TestAnOldInvocationThatWakesUpCostsTheNewerOneARetry(t *testing.T) {
+	for name, test := range map[string]struct{ old, newer string }{
+		"the old one is suspended":            {pending, succeeded},
+		"its checkpoint is refused":           {"", succeeded},
+		"the newer one has failed":            {pending, failed},
+		"the newer one has failed, as it has": {"", failed},
+	} {
+		t.Run(name, func(t *testing.T) {
+			lab.InVirtualTime(t, func(t *testing.T, store persistence.Store) {
+				d := newDurable(t, store)
+				d.started[executionA] = time.Now()
+				old := fmt.Sprintf(firstInvocation, executionA, time.Now().UnixMilli(), `{"id":"order 1"}`)
+				d.says = func(context.Context) (json.RawMessage, error) { // the newer one
+					d.says = func(context.Context) (json.RawMessage, error) {
+						if test.old == "" {
+							return nil, errors.New("invalid checkpoint token")
+						}
+						return json.RawMessage(test.old), nil
+					}
+					_, _ = d.send(old)
+					return json.RawMessage(test.newer), nil
+				}
+				if got, err := d.invoke(executionA); !errors.Is(err, idempotent.ErrLeaseLost) {
+					t.Errorf("the newer one is answered %s, %v", got, err)
+				}
+				d.refuses(executionB, "InProgressError", idempotent.CodeInProgress, 2)
+				d.answers(test.newer)
+				d.wants(executionA, test.newer, 3)
+				if test.newer == failed {
+					d.answers(succeeded)
+					d.wants(executionB, succeeded, 4)
+					return
+				}
+				d.wants(executionB, succeeded, 3)
+			})
+		})
+	}
+}
+
+// An execution ends with the answer that it has failed: nobody would give its key up after that.
+// So the answer is an error for as long as the record does not say so.
+func TestAnExecutionDoesNotFailBeforeItsRecordSaysSo(t *testing.T) {
+	for name, test := range map[string]struct {
+		answer string
+		done   func(*durable) // says if another execution does not find it failed
+	}{
+		"failed": {failed, func(d *durable) {
+			d.answers(succeeded)
+			d.wants(executionB, succeeded, 3)
+		}},
+		"failed for good": {failedForGood, func(d *durable) { d.refuses(executionB, "PermanentError", idempotent.CodeFailed, 2) }},
+	} {
+		t.Run(name, func(t *testing.T) {
+			memory := persistence.NewMemory()
+			for _, failOpen := range []bool{false, true} {
+				d := newDurable(t, &unsettling{memory})
+				d.config = idempotent.Config{Operation: fmt.Sprintf("payment-%t", failOpen), FailOpen: failOpen}
+				d.answers(test.answer)
+				if got, err := d.invoke(executionA); !errors.Is(err, idempotent.ErrStore) || idempotent.VerdictOf(err).Code != idempotent.CodeNotStored {
+					t.Errorf("answered %s, %v", got, err)
+				}
+				d.store = memory
+				d.wants(executionA, test.answer, 2)
+				test.done(d)
+			}
+		})
+	}
+}
+
+// unsettling is a store that settles nothing.
+type unsettling struct{ persistence.Store }
+
+func (unsettling) Release(context.Context, persistence.Lease) error { return errDown }
+
+func (unsettling) Complete(context.Context, persistence.Lease, persistence.Outcome) error {
+	return errDown
 }
 
 func TestAnExecutionThatIsOverUnseenLocksItsKeyUntilItsTimeoutOnly(t *testing.T) {
@@ -214,50 +298,25 @@ func TestAnExecutionThatIsOverUnseenLocksItsKeyUntilItsTimeoutOnly(t *testing.T)
 		d.refuses(executionB, "InProgressError", idempotent.CodeInProgress, 2)
 		time.Sleep(time.Second)
 		d.answers(succeeded)
-		d.wants(executionB, succeeded, 3)
+		d.wants(executionC, succeeded, 3)
+		if last := d.events[len(d.events)-2:]; !slices.Equal(last, []idempotent.EventKind{idempotent.EventTakenOver, idempotent.EventExecuted}) {
+			t.Errorf("nobody is told that the other one has ended unseen: %v", last)
+		}
 		d.wants(executionA, succeeded, 3) // not stopped after all
 	})
 }
 
-func TestKeysOfDurableFunctionsAreSelectedFromWhatTheCallerHasSent(t *testing.T) {
-	store := persistence.NewMemory()
-	d := newDurable(t, store)
-	d.answers(pending)
-	d.wants(executionA, pending, 1)
-	key, err := newTestGuard(t, &lab.Another{Store: store}, idempotent.Config{}).RecordKey(t.Context(), []byte(`{"id":"order 1"}`))
-	if err != nil {
-		t.Fatal(err)
-	}
-	records := store.Records()
-	if len(records) != 1 || records[0].Key != key || !strings.HasPrefix(records[0].Owner, executionA+"#") {
-		t.Errorf("got %+v, want one record of %s, whose owner names the execution", records, key)
-	}
-	for name, event := range map[string]string{
-		"no input":      `{"DurableExecutionArn":"arn","CheckpointToken":"t","InitialExecutionState":{"Operations":[{"Id":"1","Type":"EXECUTION"}]}}`,
-		"no operations": `{"DurableExecutionArn":"arn","CheckpointToken":"t","InitialExecutionState":{"Operations":[]}}`,
-		"no JSON":       fmt.Sprintf(firstInvocation, executionB, 0, `order 1`),
-		"no key":        fmt.Sprintf(firstInvocation, executionB, 0, `{"ID":"order 1"}`),
-	} {
-		got, err := d.send(event)
-		if err != nil || !strings.Contains(got, `"Status":"FAILED"`) || !strings.Contains(got, `"ErrorType":"KeyError"`) {
-			t.Errorf("%s: got %s, %v", name, got, err)
-		}
-	}
-	d.wantRuns(1)
-}
-
-func TestAnEventThatOnlyLooksDurableIsOneOfItsOwn(t *testing.T) {
-	d := newDurable(t, persistence.NewMemory())
-	d.answers(`"receipt"`)
-	for i, event := range []string{
-		`{"id":"1","note":"\"DurableExecutionArn\" \"InitialExecutionState\""}`,
-		`{"id":"2","DurableExecutionArn":"","InitialExecutionState":{}}`,
-		`{"id":"3","DurableExecutionArn":"arn","InitialExecutionState":null}`,
-	} {
-		if got, err := d.send(event); err != nil || got != `"receipt"` || d.runs != i+1 {
-			t.Errorf("%s: got %s, %v", event, got, err)
-		}
-	}
+// Whether an execution that has ended unseen has done anything is not known.
+func TestAnExecutionThatIsOverUnseenIsRefusedWhereThatIsWanted(t *testing.T) {
+	lab.InVirtualTime(t, func(t *testing.T, store persistence.Store) {
+		d := newDurable(t, store)
+		d.config = idempotent.Config{ExecutionTimeout: 48 * time.Hour, TTL: time.Hour, RefuseUnknown: true}
+		d.answers(pending)
+		d.wants(executionA, pending, 1)
+		time.Sleep(48*time.Hour + time.Minute)
+		d.refuses(executionB, "OutcomeUnknownError", idempotent.CodeOutcomeUnknown, 1)
+		d.wants(executionA, pending, 2) // which may know it
+	})
 }
 
 func TestAResultThatOnlyTheServiceHasIsNotReplayedAsAnEmptyOne(t *testing.T) {
@@ -292,48 +351,4 @@ type uncertain struct{ persistence.Store }
 func (u *uncertain) Acquire(ctx context.Context, c persistence.Claim) (persistence.Record, error) {
 	_, _ = u.Store.Acquire(ctx, c)
 	return persistence.Record{}, &persistence.Fault{Op: "acquire", Retryable: true, Err: errors.New("no answer")}
-}
-
-// durableContext is the context of a durable function, as its SDK has it.
-type durableContext struct {
-	context.Context
-	arn       string
-	replaying bool
-}
-
-func (c durableContext) ExecutionArn() string { return c.arn }
-func (c durableContext) IsReplaying() bool    { return c.replaying }
-
-func TestATypedDurableFunctionKeepsItsRecordUntilItReturns(t *testing.T) {
-	lab.InVirtualTime(t, func(t *testing.T, store persistence.Store) {
-		errSuspended := errors.New("suspended")
-		ended := false
-		runs := 0
-		call := func(execution string) (string, error) {
-			fn := idempotent.Func(newTestGuard(t, &lab.Another{Store: store}, idempotent.Config{}), func(context.Context, map[string]string) (string, error) {
-				runs++
-				if !ended {
-					return "", errSuspended
-				}
-				return "receipt", nil
-			})
-			return fn(durableContext{t.Context(), execution, runs > 0}, map[string]string{"id": "order 1"})
-		}
-		if _, err := call(executionA); err != errSuspended { //nolint:errorlint // unchanged
-			t.Errorf("got %v", err)
-		}
-		time.Sleep(100 * 24 * time.Hour)
-		if _, err := call(executionB); !errors.Is(err, idempotent.ErrInProgress) {
-			t.Errorf("another execution: %v", err)
-		}
-		ended = true
-		for _, execution := range []string{executionA, executionB} {
-			if got, err := call(execution); err != nil || got != "receipt" {
-				t.Errorf("%s: %q, %v", execution, got, err)
-			}
-		}
-		if runs != 2 {
-			t.Errorf("%d runs", runs)
-		}
-	})
 }

@@ -191,7 +191,8 @@ type LeaseLostError struct {
 	// Result is this run's own result, as it would have been stored; nil where it is
 	// the result of writes that were not carried out.
 	Result []byte
-	// Failure is what the function has failed with, if it has failed for good. It is no
+	// Failure is what the function has failed with, if it has failed for good, or its durable
+	// execution has. It is no
 	// outcome of the request, which may have succeeded meanwhile, and so it is not wrapped.
 	Failure error
 	Err     error // the cause
@@ -211,7 +212,8 @@ func (e *LeaseLostError) Unwrap() error { return e.Err }
 type StoreError struct {
 	mark
 
-	// Op is what was asked of the store: "acquire", "complete", "checkpoint" or "renew".
+	// Op is what was asked of the store: "acquire", "complete", "checkpoint", "renew", or
+	// "release" where a durable execution has failed, and its record could not be given up.
 	Op  string
 	Key string
 	// Executed tells whether the function ran, and may have had an effect. If so,

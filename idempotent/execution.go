@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/ikkai-go/idempotency/persistence"
+	"github.com/ikkai-go/idempotency/persistence/storekit"
 )
 
 // execution is the durable execution that a call belongs to: one request that is made of
@@ -50,18 +51,64 @@ func (x *execution) leaseEnd(now time.Time, timeout time.Duration) time.Time {
 // is invoked again.
 var errExecutionFailed = errors.New("idempotent: the durable execution has failed")
 
-// executionFrom returns the execution that the context of a durable function belongs to.
-// Contexts that are made of it do not tell.
-func executionFrom(ctx context.Context) *execution {
-	durable, ok := ctx.(interface{ ExecutionArn() string })
-	if !ok || durable.ExecutionArn() == "" {
+// entering marks a context that is a durable function's own, so that all that are made of it
+// are known, too. Nothing in there tells whether the execution is suspended: its SDK says it by
+// an error like others, which the function may drop, and answers PENDING all the same.
+func entering(ctx context.Context) context.Context {
+	if _, durable := ctx.(interface{ ExecutionArn() string }); durable {
+		return context.WithValue(ctx, enteredKey{}, true)
+	}
+	return ctx
+}
+
+type enteredKey struct{}
+
+// errInside is the answer to a call in a durable function, beside its steps.
+var errInside = &ConfigError{Field: "Call.context", Problem: "is a durable function's own, in which nobody can tell a suspension from an end: " +
+	"wrap the whole durable handler with Guard.Handler, and guard what a durable step does with the context of that step"}
+
+// within returns the context of a durable function, in which nothing can be enlisted: its steps
+// do not run again, and what one of them had enlisted would be lost with its invocation.
+func (x *execution) within(ctx context.Context) context.Context {
+	if x == nil {
+		return ctx
+	}
+	return storekit.WithEnlistment(ctx, nil)
+}
+
+// refuseDurable refuses what a durable function can't have.
+func (g *Guard) refuseDurable(ctx context.Context, of *execution) error {
+	switch {
+	case of == nil && ctx.Value(enteredKey{}) != nil:
+		return errInside
+	case of == nil:
+		return nil
+	case g.config.Steps != nil:
+		return &ConfigError{Field: "Steps", Problem: "are declared, and the function is durable: its steps are those of its execution"}
+	case g.config.OnlyEnlists:
+		return &ConfigError{Field: "OnlyEnlists", Problem: "is set, and the function is durable: nothing can be enlisted in it: see docs/durable.md"}
+	default:
 		return nil
 	}
-	x := &execution{arn: durable.ExecutionArn()}
-	if replay, ok := ctx.(interface{ IsReplaying() bool }); ok {
-		x.resumes = replay.IsReplaying()
+}
+
+// suspend leaves the record to the execution, as it is: its next invocation finds it.
+func (t *tenure) suspend(ctx context.Context, cause error) {
+	t.settled = true
+	if isSuspension(cause) {
+		cause = nil // as it should be
 	}
-	return x
+	t.report(ctx, EventSuspended, cause)
+}
+
+// unrecorded is the error of a call that has failed, where its record does not say so. An
+// execution ends with the answer that it has failed, and then nobody would ever give its key up:
+// with an error it is invoked again.
+func (t *tenure) unrecorded(op string, failure, err error) error {
+	if errors.Is(err, persistence.ErrLeaseLost) {
+		return &LeaseLostError{Key: t.record.Key, Failure: failure, Err: err}
+	}
+	return &StoreError{Op: op, Key: t.record.Key, Retryable: persistence.Retryable(err), Err: err}
 }
 
 // instant is a time as the durable execution service writes it: a text, or a number since

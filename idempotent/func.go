@@ -22,9 +22,10 @@ import (
 // is a *LeaseLostError or a *StoreError of an executed call, the result that
 // comes with it is the function's own.
 //
-// Where the context is that of a durable function itself (it has a method ExecutionArn), the
-// record is its execution's, and stays so after any error that is not [Permanent]: none tells
-// whether the execution goes on. See docs/durable.md.
+// In a durable function a call is refused with *ConfigError, and nothing runs: where the context is
+// the function's own (it has a method ExecutionArn), since there nobody can tell whether the
+// execution is suspended or over. Wrap the whole durable handler with [Guard.Handler]; a durable
+// step has a context of its own, in which calls are as elsewhere. See docs/durable.md.
 //
 // Bytes of the event that are not UTF-8 give no key. Nor does an escape \ufffd
 // inside a raw message, which can't be told from them; nor an event of a type that masks
@@ -40,7 +41,6 @@ func Func[In, Out any](g *Guard, fn func(context.Context, In) (Out, error)) func
 		panic("idempotent: Func of a nil function")
 	}
 	return func(ctx context.Context, in In) (Out, error) {
-		execution := executionFrom(ctx)
 		identify := func() (request, error) {
 			payload, err := result.EncodeEvent(in)
 			if err == nil && g.config.Dialect != nil {
@@ -49,9 +49,7 @@ func Func[In, Out any](g *Guard, fn func(context.Context, In) (Out, error)) func
 			if err != nil {
 				return request{}, err
 			}
-			id, err := g.identifyEvent(payload)
-			id.execution = execution
-			return id, err
+			return g.identifyEvent(payload)
 		}
 		return typed(ctx, g, identify, func(ctx context.Context) (Out, error) { return fn(ctx, in) })
 	}
@@ -93,7 +91,7 @@ func (g *Guard) DoAs(ctx context.Context, id Identity, fn func(context.Context) 
 
 // typed makes a call of a function with a typed result.
 func typed[Out any](ctx context.Context, g *Guard, identify func() (request, error), fn func(context.Context) (Out, error)) (out Out, err error) {
-	err = g.during(ctx, Event{Kind: EventCall}, func(ctx context.Context) error {
+	err = g.during(entering(ctx), Event{Kind: EventCall}, func(ctx context.Context) error {
 		out, err = callTyped(ctx, g, identify, fn)
 		return err
 	})

@@ -70,15 +70,6 @@ type guardedHandler struct {
 
 // Invoke implements [lambda.Handler].
 func (h *guardedHandler) Invoke(ctx context.Context, payload []byte) (response []byte, err error) {
-	err = h.guard.during(ctx, Event{Kind: EventCall}, func(ctx context.Context) error {
-		response, err = h.call(ctx, payload)
-		return err
-	})
-	return response, err
-}
-
-func (h *guardedHandler) call(ctx context.Context, payload []byte) ([]byte, error) {
-	var own effect
 	execution, input, unreadable := openDurable(ctx, payload)
 	identify := func() (request, error) {
 		if unreadable != nil {
@@ -88,8 +79,18 @@ func (h *guardedHandler) call(ctx context.Context, payload []byte) ([]byte, erro
 		id.execution = execution
 		return id, err
 	}
+	err = h.guard.during(entering(ctx), Event{Kind: EventCall}, func(ctx context.Context) error {
+		response, err = h.call(ctx, payload, execution, identify)
+		return err
+	})
+	return execution.answer(response, err)
+}
+
+// call returns the response to an invocation, and with which error it has ended.
+func (h *guardedHandler) call(ctx context.Context, payload []byte, of *execution, identify func() (request, error)) ([]byte, error) {
+	var own effect
 	stored, err := h.guard.call(ctx, identify, func(ctx context.Context, e *effect) error {
-		err := h.invoke(ctx, payload, e)
+		err := h.invoke(of.within(ctx), payload, e)
 		if size := len(e.result); err == nil && e.omit == nil && size > maxResponse {
 			e.omit = &ResponseTooLargeError{Size: size}
 		}
@@ -97,14 +98,11 @@ func (h *guardedHandler) call(ctx context.Context, payload []byte) ([]byte, erro
 		if err != nil {
 			return err
 		}
-		return execution.take(e)
+		return of.take(e)
 	})
-	if refused, ok := execution.refusal(err); ok {
-		return refused, nil
-	}
 	switch {
-	case errors.Is(err, errExecutionFailed):
-		return own.result, nil
+	case err != nil && of != nil:
+		return own.result, err
 	case err != nil:
 		return nil, err
 	case stored != nil:

@@ -18,8 +18,6 @@ type effect struct {
 	result []byte
 	// omit is why the result can't be stored, if it can't.
 	omit error
-	// suspended says that the function is not finished: its execution will be invoked again.
-	suspended bool
 }
 
 // body runs the guarded function and fills in its effect. Its error is the
@@ -37,8 +35,8 @@ type replayed struct {
 func (g *Guard) call(ctx context.Context, identify func() (request, error), run body) (*replayed, error) {
 	b := g.newBudget(ctx)
 	id, err := g.identify(ctx, identify)
-	if err == nil && id.execution != nil && g.config.Steps != nil {
-		err = &ConfigError{Field: "Steps", Problem: "are declared, and the function is durable: its steps are those of its execution"}
+	if err == nil {
+		err = g.refuseDurable(ctx, id.execution)
 	}
 	if misused, ok := errors.AsType[*ConfigError](err); ok {
 		return nil, misused
@@ -59,7 +57,7 @@ func (g *Guard) call(ctx context.Context, identify func() (request, error), run 
 		g.report(ctx, Event{Kind: EventKeyRefused, Err: refused})
 		return nil, refused
 	}
-	if g.config.OnlyEnlists && id.execution == nil {
+	if g.config.OnlyEnlists {
 		answer, settled, err := g.callOnce(ctx, b, id.identity, run)
 		if settled {
 			return answer, err
@@ -109,8 +107,6 @@ func (g *Guard) execute(ctx context.Context, b budget, got acquisition, of *exec
 	switch {
 	case err != nil || t.journal.Backward():
 		err = t.settleFailure(ctx, err)
-	case t.effect.suspended:
-		t.suspend(ctx, nil)
 	default:
 		err = t.settleResult(ctx)
 	}

@@ -35,6 +35,7 @@ type tenure struct {
 	elapsed  time.Duration        // of the function
 	expires  time.Time            // of the outcome, once it is recorded
 	settled  bool
+	refused  error // of the store, to give the record up
 	// there is the record, where this owner has settled it otherwise before.
 	there *persistence.Record
 	// committing says that the result commits with the function's effects, so that
@@ -129,11 +130,16 @@ func (t *tenure) settleFailure(ctx context.Context, err error) error {
 	err = t.journal.Settle(ctx, err)
 	stored, permanent := recordable(err)
 	if !permanent {
-		return t.unfinished(ctx, err, t.release(ctx, err))
+		kept := t.release(ctx, err)
+		if t.refused != nil && t.there == nil && errors.Is(err, errExecutionFailed) {
+			return t.unrecorded("release", err, t.refused)
+		}
+		return t.unfinished(ctx, err, kept)
 	}
 	t.status, t.effect = persistence.StatusFailed, effect{done: true, result: stored}
-	if lost := t.complete(ctx, err); t.there == nil && errors.Is(lost, persistence.ErrLeaseLost) {
-		return &LeaseLostError{Key: t.record.Key, Failure: err, Err: lost}
+	lost := t.complete(ctx, err)
+	if lost != nil && t.there == nil && (t.execution != nil || errors.Is(lost, persistence.ErrLeaseLost)) {
+		return t.unrecorded("complete", err, lost)
 	}
 	return err
 }
@@ -269,6 +275,7 @@ func (t *tenure) release(ctx context.Context, cause error) (kept []string) {
 	defer cancel()
 	err := t.guard.store.Release(settling, t.lease())
 	t.settled = true
+	t.refused = err
 	switch {
 	case t.settledBefore(err):
 		return nil
@@ -286,12 +293,6 @@ func (t *tenure) release(ctx context.Context, cause error) (kept []string) {
 		return nil
 	}
 	return t.journal.Kept()
-}
-
-// suspend leaves the record to the execution, as it is: its next invocation finds it.
-func (t *tenure) suspend(ctx context.Context, cause error) {
-	t.settled = true
-	t.report(ctx, EventSuspended, cause)
 }
 
 func (t *tenure) report(ctx context.Context, kind EventKind, err error) {

@@ -32,6 +32,7 @@ const (
 // in. For adapters that answer for many calls together ([EventBatch]); the parts of calls
 // are begun by the guard.
 func (g *Guard) Begin(ctx context.Context, e Event) (context.Context, func(error)) {
+	ctx = entering(ctx)
 	if g.config.Trace == nil {
 		return ctx, func(error) {}
 	}

@@ -47,7 +47,7 @@ func (g *Guard) settleClaim(ctx context.Context, b budget, c persistence.Claim, 
 	lease, status := c.Fresh().Lease(), persistence.StatusCompleted
 	stored, permanent := recordable(err)
 	switch {
-	case c.Execution != "" && (left.suspended || err != nil && !permanent && !left.done && !errors.Is(err, errExecutionFailed)):
+	case c.Execution != "" && err != nil && !permanent && !left.done && !errors.Is(err, errExecutionFailed):
 		return // the execution goes on
 	case c.Execution != "":
 		lease = g.takeExecution(settling, c)

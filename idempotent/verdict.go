@@ -109,6 +109,9 @@ const (
 	CodeInvalidConfig Code = "invalid_config"
 	// CodeSkipped says that there was nothing to do for the request ([ErrSkip]).
 	CodeSkipped Code = "skipped"
+	// CodeSuspended says that an invocation of a durable function has ended, and its
+	// execution goes on. No error that a caller gets has it.
+	CodeSuspended Code = "suspended"
 	// CodeFunctionFailed says that the function has returned an error of its own.
 	CodeFunctionFailed Code = "function_failed"
 )

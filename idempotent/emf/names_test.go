@@ -2,9 +2,11 @@ package emf_test
 
 import (
 	"os"
+	"regexp"
 	"strings"
 	"testing"
 
+	"github.com/ikkai-go/idempotency/idempotent"
 	"github.com/ikkai-go/idempotency/idempotent/internal/measure"
 	"github.com/ikkai-go/idempotency/internal/samtemplate"
 )
@@ -57,5 +59,57 @@ func TestTheDocumentHasTheTable(t *testing.T) {
 	}
 	if len(table) != len(measure.Table) {
 		t.Errorf("the table has %d metrics, want %d", len(table), len(measure.Table))
+	}
+}
+
+// docs/metrics.md says of every event, and of every part of a call, where it is to be seen, and
+// of what is counted by which metric.
+func TestEverythingThatAnObserverIsToldHasAPlace(t *testing.T) {
+	read := func(name string) string {
+		text, err := os.ReadFile("../../" + name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return string(text)
+	}
+	kinds := func(name string) (all []idempotent.EventKind) {
+		for _, match := range regexp.MustCompile(`EventKind = "(\w+)"`).FindAllStringSubmatch(read(name), -1) {
+			all = append(all, idempotent.EventKind(match[1]))
+		}
+		return all
+	}
+	document := read("docs/metrics.md")
+	for _, part := range kinds("idempotent/trace.go") {
+		if !strings.Contains(document, "\n| `idempotency."+string(part)) {
+			t.Errorf("no span is said to be of %s", part)
+		}
+	}
+	_, events, _ := strings.Cut(document, "| event | counted by |")
+	places := make(map[string]string)
+	for row := range strings.Lines(events) {
+		cells := strings.Split(row, "|")
+		if len(cells) < 4 && len(places) > 0 {
+			break
+		}
+		for _, match := range regexp.MustCompile("`(\\w+)`").FindAllStringSubmatch(row, -1) {
+			places[match[1]] = strings.TrimSpace(cells[2])
+		}
+	}
+	told := kinds("idempotent/event.go")
+	if len(told) < 20 {
+		t.Fatalf("event.go declares %d kinds", len(told))
+	}
+	for _, kind := range told {
+		metric, counts := measure.OfEvent(idempotent.Event{Kind: kind})
+		place, ok := places[string(kind)]
+		name := measure.Table[metric].CloudWatch
+		switch {
+		case !ok:
+			t.Errorf("nothing says where %s is to be seen", kind)
+		case counts && place != "`"+name+"`" && (place != "the metric of the same name" || name != string(kind)):
+			t.Errorf("%s is counted by %s, and not by %s", kind, name, place)
+		case !counts && !strings.HasPrefix(place, "nothing: ") && !strings.HasPrefix(place, "`calls`, ") && !strings.HasPrefix(place, "`runs`, "):
+			t.Errorf("%s is not counted by %s", kind, place)
+		}
 	}
 }

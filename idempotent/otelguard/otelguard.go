@@ -16,6 +16,7 @@ import (
 	"context"
 	"fmt"
 	"math"
+	"slices"
 
 	"go.opentelemetry.io/otel"
 	"go.opentelemetry.io/otel/codes"
@@ -115,7 +116,7 @@ func (t *Telemetry) trace(ctx context.Context, e idempotent.Event) (context.Cont
 		t.measure(ctx, e)
 		if span.IsRecording() {
 			span.SetAttributes(codeAttribute.String(string(e.Code())))
-			if e.Err != nil && e.Code() != idempotent.CodeSkipped { // nothing to do is no failure
+			if e.Err != nil && !slices.Contains(harmless, e.Code()) {
 				span.SetStatus(codes.Error, string(e.Code()))
 				span.RecordError(e.Err)
 			}
@@ -123,6 +124,9 @@ func (t *Telemetry) trace(ctx context.Context, e idempotent.Event) (context.Cont
 		span.End()
 	}
 }
+
+// harmless are the ends that are no failures: there was nothing to do, or there is more to come.
+var harmless = []idempotent.Code{idempotent.CodeSkipped, idempotent.CodeSuspended}
 
 // measure measures a part that has ended.
 func (t *Telemetry) measure(ctx context.Context, e idempotent.Event) {

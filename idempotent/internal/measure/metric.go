@@ -16,6 +16,7 @@ const (
 	Mismatches
 	TakenOver
 	Resumed
+	Suspended
 	Renewed
 	Stuck
 	Unprotected
@@ -58,7 +59,8 @@ var Table = [Metrics]Entry{
 	TurnedAway:      {"turned_away", "idempotency.turned_away", Count, "{call}", "duplicates that were told that the first is still running"},
 	Mismatches:      {"mismatches", "idempotency.mismatches", Count, "{call}", "keys that came with another payload"},
 	TakenOver:       {"taken_over", "idempotency.taken_over", Count, "{run}", "runs in the place of one that has died, or has outlasted its lease"},
-	Resumed:         {"resumed", "idempotency.resumed", Count, "{run}", "runs that go on with an earlier one's finished steps"},
+	Resumed:         {"resumed", "idempotency.resumed", Count, "{run}", "runs that go on with an earlier one's finished steps, or with a durable execution"},
+	Suspended:       {"suspended", "idempotency.suspended", Count, "{run}", "runs that have ended before their durable execution"},
 	Renewed:         {"renewed", "idempotency.renewed", Count, "{lease}", "renewals of the leases of long runs"},
 	Stuck:           {"stuck", "idempotency.stuck", Count, "{call}", "requests that can't go on without a person"},
 	Unprotected:     {"unprotected", "idempotency.unprotected", Count, "{run}", "runs without a record"},
@@ -70,7 +72,8 @@ var Table = [Metrics]Entry{
 	RequestDuration: {"request_duration", "idempotency.request.duration", Time, "s", "how long a call of the store took, with all its tries"},
 }
 
-// OfEvent returns what an event of Config.Observe counts, if it counts anything.
+// OfEvent returns what an event of Config.Observe counts, if it counts anything of its own.
+// docs/metrics.md says of each other kind where it is to be seen.
 func OfEvent(e idempotent.Event) (Metric, bool) {
 	switch e.Kind {
 	case idempotent.EventReplayed:
@@ -83,6 +86,8 @@ func OfEvent(e idempotent.Event) (Metric, bool) {
 		return TakenOver, true
 	case idempotent.EventResumed:
 		return Resumed, true
+	case idempotent.EventSuspended:
+		return Suspended, true
 	case idempotent.EventRenewed:
 		return Renewed, true
 	case idempotent.EventStuck:

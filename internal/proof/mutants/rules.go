@@ -186,20 +186,6 @@ var ruleMutants = []mutant{
 		caught: []test{{"internal/entrysuite", "TestEveryEntryPointKeepsEveryRule"}},
 	},
 	{
-		name:   "an execution of another function is believed",
-		file:   "idempotent/durable.go",
-		old:    "return strings.HasPrefix(execution, function+\":\")",
-		new:    "_ = function\n	return true",
-		caught: []test{{"idempotent", "TestAnExecutionOfAnotherFunctionIsRefused"}},
-	},
-	{
-		name:   "an execution that ends without its record locks its key",
-		file:   "idempotent/unprotected.go",
-		old:    "lease = g.takeExecution(settling, c)",
-		new:    "_ = g.takeExecution",
-		caught: []test{{"idempotent", "TestAnExecutionThatEndsWithoutItsRecordSettlesItOnceTheTableAnswers"}},
-	},
-	{
 		name:   "what a replay's hook passes on is the call's own",
 		file:   "idempotent/replay.go",
 		old:    "return answer, origin.PassOn(err, r.Key)",
