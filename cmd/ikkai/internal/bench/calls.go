@@ -29,11 +29,12 @@ type Call struct {
 	Requests int           `json:"requests"`
 	P50      time.Duration `json:"p50_ns"`
 	P99      time.Duration `json:"p99_ns"`
-	// AgainstBare and AgainstSame are how many times as long it takes at p50 as
-	// the bare calls, and as the same requests sent by hand; 0 where there is
-	// nothing to measure against.
+	// AgainstBare, AgainstSame and AgainstHand are how many times as long it takes at p50 as
+	// the bare calls, as the same requests and nothing else, and as the same written by hand,
+	// with a key from the event and deadlines; 0 where there is nothing to measure against.
 	AgainstBare float64 `json:"against_bare,omitempty"`
 	AgainstSame float64 `json:"against_same,omitempty"`
+	AgainstHand float64 `json:"against_hand,omitempty"`
 }
 
 const (
@@ -72,7 +73,7 @@ func measureCalls(ctx context.Context, options Options) (endpoint string, calls 
 	// Lambda's contexts have a deadline, which costs every request a little.
 	ctx, cancel := context.WithTimeout(ctx, lambdaTimeout)
 	defer cancel()
-	c := contest{bare: bareCalls{client, table}, same: same, toolkit: kit}
+	c := contest{bare: bareCalls{client, table}, same: same, hand: byHand{same}, toolkit: kit}
 	for n := range warmUp + options.Rounds {
 		if n == warmUp {
 			c.reset()
@@ -96,15 +97,16 @@ func newStore(ctx context.Context, client *dynamodb.Client, table string) (*dyna
 type contest struct {
 	bare    bareCalls
 	same    *sameRequests
+	hand    byHand
 	toolkit toolkit
 
-	barePutUpdate, samePutUpdate, firstRun figures.Durations
-	bareFailing, sameFailing, replay       figures.Durations
-	cached                                 figures.Durations
+	barePutUpdate, samePutUpdate, handPutUpdate, firstRun figures.Durations
+	bareFailing, sameFailing, handFailing, replay         figures.Durations
+	cached                                                figures.Durations
 }
 
 func (c *contest) reset() {
-	*c = contest{bare: c.bare, same: c.same, toolkit: c.toolkit}
+	*c = contest{bare: c.bare, same: c.same, hand: c.hand, toolkit: c.toolkit}
 }
 
 // round measures each call once, under keys of its own. Who begins changes from
@@ -117,6 +119,7 @@ func (c *contest) round(ctx context.Context, n int) error {
 	err := byTurns(n,
 		turn{&c.barePutUpdate, func() error { return c.bare.putUpdate(ctx, id) }},
 		turn{&c.samePutUpdate, func() error { return c.same.putUpdate(ctx, id) }},
+		turn{&c.handPutUpdate, func() error { return c.hand.putUpdate(ctx, event) }},
 		turn{&c.firstRun, stored})
 	if err != nil {
 		return err
@@ -124,6 +127,7 @@ func (c *contest) round(ctx context.Context, n int) error {
 	err = byTurns(n,
 		turn{&c.bareFailing, func() error { return c.bare.failingPut(ctx, id) }},
 		turn{&c.sameFailing, func() error { return c.same.failingPut(ctx, id) }},
+		turn{&c.handFailing, func() error { return c.hand.failingPut(ctx, event) }},
 		turn{&c.replay, stored})
 	if err != nil {
 		return err
@@ -158,12 +162,15 @@ func (c *contest) calls() []Call {
 		return Call{Name: name, Requests: requests, P50: l.Quantile(0.50), P99: l.Quantile(0.99)}
 	}
 	bare, failing := call("bare PutItem + UpdateItem", 2, c.barePutUpdate), call("bare PutItem that fails", 1, c.bareFailing)
-	same, sameFailing := call("toolkit's requests sent by hand", 2, c.samePutUpdate), call("toolkit's request sent by hand", 1, c.sameFailing)
+	same, sameFailing := call("the toolkit's requests, and nothing else", 2, c.samePutUpdate), call("the toolkit's request, and nothing else", 1, c.sameFailing)
+	hand, handFailing := call("the same by hand: key, deadlines, requests", 2, c.handPutUpdate), call("the same by hand: key, deadlines, request", 1, c.handFailing)
 	first, replay := call("toolkit, first run", 2, c.firstRun), call("toolkit, replay", 1, c.replay)
 	same.AgainstBare, sameFailing.AgainstBare = ratio(same, bare), ratio(sameFailing, failing)
+	hand.AgainstBare, handFailing.AgainstBare = ratio(hand, bare), ratio(handFailing, failing)
 	first.AgainstBare, replay.AgainstBare = ratio(first, bare), ratio(replay, failing)
 	first.AgainstSame, replay.AgainstSame = ratio(first, same), ratio(replay, sameFailing)
-	return []Call{bare, same, first, failing, sameFailing, replay, call("toolkit, replay from the cache", 0, c.cached)}
+	first.AgainstHand, replay.AgainstHand = ratio(first, hand), ratio(replay, handFailing)
+	return []Call{bare, same, hand, first, failing, sameFailing, handFailing, replay, call("toolkit, replay from the cache", 0, c.cached)}
 }
 
 func ratio(measured, against Call) float64 {

@@ -24,7 +24,7 @@ func TestARoundSendsWhatItsReportSays(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	c := contest{bare: bareCalls{client, table}, same: same, toolkit: kit}
+	c := contest{bare: bareCalls{client, table}, same: same, hand: byHand{same}, toolkit: kit}
 	db.ResetLog()
 	const rounds = 3
 	for n := range rounds {
@@ -44,7 +44,7 @@ func TestARoundSendsWhatItsReportSays(t *testing.T) {
 	if got := len(db.Requests()); got != want {
 		t.Errorf("%d rounds sent %d requests, want %d", rounds, got, want)
 	}
-	if got, want := len(db.Items(table)), 3*rounds+1; got != want {
+	if got, want := len(db.Items(table)), 4*rounds+1; got != want {
 		t.Errorf("the rounds left %d records, want %d: the contestants share keys", got, want)
 	}
 }

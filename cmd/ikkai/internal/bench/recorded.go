@@ -67,15 +67,19 @@ func (s *sameRequests) sendPut(ctx context.Context, key types.AttributeValue) er
 	return err
 }
 
+func (s *sameRequests) sendUpdate(ctx context.Context, key types.AttributeValue) error {
+	input := *s.update
+	input.Key = map[string]types.AttributeValue{"idempotency_key": key}
+	_, err := s.client.UpdateItem(ctx, &input)
+	return err
+}
+
 func (s *sameRequests) putUpdate(ctx context.Context, id string) error {
 	key := s.key(id)
 	if err := s.sendPut(ctx, key); err != nil {
 		return err
 	}
-	input := *s.update
-	input.Key = map[string]types.AttributeValue{"idempotency_key": key}
-	_, err := s.client.UpdateItem(ctx, &input)
-	return err
+	return s.sendUpdate(ctx, key)
 }
 
 func (s *sameRequests) failingPut(ctx context.Context, id string) error {

@@ -20,9 +20,9 @@ func (r Report) WriteJSON(w io.Writer) error {
 func (r Report) WriteMarkdown(w io.Writer) error {
 	fmt.Fprintf(w, "%v\n\n", r.Machine)
 	fmt.Fprintf(w, "## Calls\n\n%s; results of %s; %d rounds, each call by turns.\n\n", r.Endpoint, figures.Bytes(int64(r.ResultBytes)), r.Rounds)
-	calls := figures.NewTable("call", "requests", "p50", "p99", "p50 against bare", "against the same requests")
+	calls := figures.NewTable("call", "requests", "p50", "p99", "p50 against bare", "against the requests", "against by hand")
 	for _, c := range r.Calls {
-		calls.Row(c.Name, fmt.Sprint(c.Requests), figures.Duration(c.P50), figures.Duration(c.P99), ratioText(c.AgainstBare), ratioText(c.AgainstSame))
+		calls.Row(c.Name, fmt.Sprint(c.Requests), figures.Duration(c.P50), figures.Duration(c.P99), ratioText(c.AgainstBare), ratioText(c.AgainstSame), ratioText(c.AgainstHand))
 	}
 	if err := calls.Write(w); err != nil {
 		return err
