@@ -140,19 +140,19 @@ func (h *hold) keep(ctx context.Context) (held context.Context, stop func()) {
 	limit, endLimit := h.budget.running(ctx)
 	held, cancel := context.WithCancelCause(limit)
 	over := make(chan relay.Ending, 1)
-	renew := func() {
-		if err := h.renewAll(held); err != nil {
-			cancel(err)
-		}
-	}
-	ended := func(e relay.Ending) {
-		if !e.Returned() {
-			cancel(errUnwound) // nobody renews the lease any more
-		}
-		over <- e
-	}
 	// Most functions return before their lease has to be renewed: they have no goroutine beside them.
-	due := time.AfterFunc(h.due(h.end()).Sub(wallClock()), func() { relay.Go(renew, ended) })
+	due := time.AfterFunc(h.due(h.end()).Sub(wallClock()), func() {
+		relay.Go(func() {
+			if err := h.renewAll(held); err != nil {
+				cancel(err)
+			}
+		}, func(e relay.Ending) {
+			if !e.Returned() {
+				cancel(errUnwound) // nobody renews the lease any more
+			}
+			over <- e
+		})
+	})
 	return held, func() {
 		cancel(context.Canceled)
 		defer endLimit()

@@ -75,9 +75,12 @@ func TestReplayAllocatesLittleBesidesItsRequest(t *testing.T) {
 	} {
 		hand := allocations(t, byHand.failingPut)
 		t.Logf("a replay allocates %d times, %s by hand %d times", small, name, hand)
-		if more := max(small, large) - hand; more > byHand.most {
-			t.Errorf("a replay allocates %d times, with a larger event %d times: %d more than %s by hand, want at most %d", small, large, more, name, byHand.most)
+		if more := small - hand; more > byHand.most {
+			t.Errorf("a replay allocates %d times, %d more than %s by hand, want at most %d", small, more, name, byHand.most)
 		}
+	}
+	if more := large - small; more > 2 { // the race detector empties the pool of what is read into
+		t.Errorf("a replay of a larger event allocates %d times more", more)
 	}
 }
 
