@@ -53,6 +53,9 @@ func (v *visit) digest() (string, error) {
 	if v.input == nil {
 		return "", nil
 	}
+	if err := result.RefuseMasked(v.input); err != nil {
+		return "", fmt.Errorf("%w: the input: %w", ErrStepMisuse, err)
+	}
 	input, err := json.Marshal(map[string]any{"input": v.input}) // an empty input is an input
 	if err != nil {
 		return "", fmt.Errorf("%w: %w", ErrStepMisuse, result.Loss(err, "the input can't be encoded (%T)", err))

@@ -314,9 +314,17 @@ func TestAStepWithAnotherInputIsRefused(t *testing.T) {
 		if err := charge(map[string]any{"Cents": int64(9007199254740993)}); !errors.Is(err, errBroken) {
 			t.Errorf("the same input in another type: %v", err)
 		}
+		if err := charge(maskedCard("4111")); !errors.Is(err, saga.ErrStepMisuse) {
+			t.Errorf("an input of which all have the same JSON: %v", err)
+		}
 		did.wants(t, "charge {9007199254740993}")
 	})
 }
+
+// maskedCard is a number that must not get into a log.
+type maskedCard string
+
+func (maskedCard) MarshalText() ([]byte, error) { return []byte("****"), nil }
 
 func TestAStepHasATokenThatIsTheSameInEveryAttempt(t *testing.T) {
 	store := persistence.NewMemory()

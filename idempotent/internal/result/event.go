@@ -8,9 +8,8 @@ import (
 	"reflect"
 )
 
-// EncodeEvent returns the JSON that keys are selected from, and that is kept. What the methods of a
-// type write in place of what it has, to keep it out of logs, would be the same for many events:
-// such an event is refused.
+// EncodeEvent returns the JSON that keys are selected from, and that is kept. One that is masked
+// is refused.
 func EncodeEvent(in any) ([]byte, error) {
 	if raw, ok := in.(json.RawMessage); ok {
 		return raw, nil
@@ -19,16 +18,32 @@ func EncodeEvent(in any) ([]byte, error) {
 	if err != nil {
 		return nil, Loss(err, "the event can't be encoded (%T)", err)
 	}
-	if t := reflect.TypeOf(in); t != nil && shapeOf(t).masks {
-		again := reflect.New(t)
-		if err := Decode(payload, again.Interface()); err != nil {
-			return nil, Loss(err, "the event's JSON can't be read back into a %T", in)
-		}
-		if place := encoded.lost(reflect.ValueOf(in), again.Elem()); place != "" {
-			return nil, fmt.Errorf("the event's JSON says something else than the event, in %s", place)
-		}
+	if err := RefuseMasked(in); err != nil {
+		return nil, fmt.Errorf("the event: %w", err)
 	}
 	return MarkReplaced(payload), nil
+}
+
+// RefuseMasked returns an error for a value that is to be recognised by its JSON, where the methods
+// of a type write something else in place of what it has, to keep that out of logs: what they
+// write is the same for many values.
+func RefuseMasked(value any) error {
+	t := reflect.TypeOf(value)
+	if t == nil || !shapeOf(t).masks {
+		return nil
+	}
+	written, err := JSON(value)
+	if err != nil {
+		return Loss(err, "a %T can't be encoded", value)
+	}
+	again := reflect.New(t)
+	if err := Decode(written, again.Interface()); err != nil {
+		return Loss(err, "its JSON can't be read back into a %T", value)
+	}
+	if place := encoded.lost(reflect.ValueOf(value), again.Elem()); place != "" {
+		return fmt.Errorf("its JSON says something else than it has, in %s", place)
+	}
+	return nil
 }
 
 // RefuseReplaced returns an error if an encoded event has the mark of MarkReplaced:
