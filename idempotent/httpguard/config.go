@@ -162,6 +162,9 @@ func (c Config) check() error {
 	if c.OnMismatch < Refuse422 || c.OnMismatch > ReplayFirst {
 		fault("OnMismatch", "is %d, which is no Mismatch", c.OnMismatch)
 	}
+	if c.OnMismatch == ReplayFirst && c.Compare != nil {
+		fault("Compare", "is set, and with OnMismatch: ReplayFirst nothing is compared")
+	}
 	for _, name := range c.ReplayHeaders {
 		switch {
 		case !isToken(name):

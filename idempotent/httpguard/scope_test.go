@@ -10,6 +10,7 @@ import (
 
 	"github.com/aws/aws-lambda-go/events"
 
+	"github.com/ikkai-go/idempotency"
 	"github.com/ikkai-go/idempotency/idempotent"
 	"github.com/ikkai-go/idempotency/idempotent/httpguard"
 	"github.com/ikkai-go/idempotency/persistence"
@@ -283,6 +284,7 @@ func TestAConfigIsCheckedWhole(t *testing.T) {
 		"MaxKey":        {Scope: httpguard.Unscoped(), MaxKey: -1},
 		"MaxBody":       {Scope: httpguard.Unscoped(), MaxBody: -1},
 		"OnMismatch":    {Scope: httpguard.Unscoped(), OnMismatch: 3},
+		"Compare":       {Scope: httpguard.Unscoped(), OnMismatch: httpguard.ReplayFirst, Compare: idempotency.WholePayload()},
 		"DocsURL":       {Scope: httpguard.Unscoped(), DocsURL: "/docs"},
 		"ReplayHeaders": {Scope: httpguard.Unscoped(), ReplayHeaders: []string{"Set-Cookie"}},
 	} {

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"reflect"
 	"time"
+	"unicode/utf8"
 )
 
 // Config describes the table. Only Table is required.
@@ -130,6 +131,9 @@ func (c Config) check() error {
 	if (c.Attributes.SortKey == "") != (c.PartitionValue == "") {
 		faults = append(faults, fmt.Errorf("%w: Attributes.SortKey (%q) and PartitionValue (%q) go together", ErrConfig, c.Attributes.SortKey, c.PartitionValue))
 	}
+	if !utf8.ValidString(c.PartitionValue) {
+		faults = append(faults, fmt.Errorf("%w: PartitionValue is %q, which is not UTF-8: it would be another's", ErrConfig, c.PartitionValue))
+	}
 	if len(c.PartitionValue) > maxPartitionKey {
 		faults = append(faults, fmt.Errorf("%w: PartitionValue has %d bytes, DynamoDB allows %d", ErrConfig, len(c.PartitionValue), maxPartitionKey))
 	}
@@ -148,6 +152,8 @@ func (c Config) check() error {
 		field, name := names.Type().Field(i).Name, names.Field(i).String()
 		switch other, taken := fieldOf[name]; {
 		case name == "":
+		case !utf8.ValidString(name):
+			faults = append(faults, fmt.Errorf("%w: Attributes.%s is %q, which is not UTF-8", ErrConfig, field, name))
 		case taken:
 			faults = append(faults, fmt.Errorf("%w: %s and Attributes.%s are both %q", ErrConfig, other, field, name))
 		case len(name) > maxAttributeName:

@@ -187,6 +187,8 @@ func TestConfigsAreRefusedWithEveryFault(t *testing.T) {
 		"name taken by a default":     {Table: "t", Attributes: dynamostore.Attributes{Owner: "status"}},
 		"name too long":               {Table: "t", Attributes: dynamostore.Attributes{Owner: string(make([]byte, 256))}},
 		"negative timeout":            {Table: "t", RequestTimeout: -1},
+		"partition value is no text":  {Table: "t", Attributes: dynamostore.Attributes{SortKey: "sk"}, PartitionValue: "\xff"},
+		"attribute name is no text":   {Table: "t", Attributes: dynamostore.Attributes{Key: "k\xff"}},
 		"partition value is too long": {Table: "t", Attributes: dynamostore.Attributes{SortKey: "sk"}, PartitionValue: string(make([]byte, 2049))},
 	} {
 		t.Run(name, func(t *testing.T) {
