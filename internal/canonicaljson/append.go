@@ -4,10 +4,9 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
-	"io"
 	"slices"
-	"strings"
 	"sync"
+	"unicode/utf8"
 
 	"github.com/go-json-experiment/json/jsontext"
 )
@@ -33,25 +32,6 @@ var (
 // SyntaxFault is the error of a document that breaks the syntax at that byte. It
 // does not quote the document, which may be secret.
 func SyntaxFault(at int) error { return fmt.Errorf("not valid JSON at byte %d", at) }
-
-// syntaxError returns what can be said of a tokenizer's error without quoting the
-// document.
-func syntaxError(err error) error {
-	var syntax *jsontext.SyntacticError
-	if err == io.EOF {
-		return ErrNoValue
-	}
-	if !errors.As(err, &syntax) {
-		return err
-	}
-	switch reason := syntax.Err.Error(); {
-	case strings.Contains(reason, "depth"):
-		return ErrDepth
-	case strings.Contains(reason, "surrogate"), strings.Contains(reason, "UTF-8"):
-		return ErrText
-	}
-	return SyntaxFault(int(syntax.ByteOffset))
-}
 
 // Append appends the canonical form of raw, which must be exactly one JSON value
 // with optional white space around it. It does not keep or change raw. After an
@@ -83,105 +63,108 @@ func appendDocument(dst, raw []byte, t twins) ([]byte, error) {
 	}
 	w := writers.Get().(*writer)
 	defer w.release()
-	w.twins, w.start = t, len(dst)
-	w.input = *bytes.NewBuffer(raw)                           // the decoder reads a bytes.Buffer without copying it
-	w.dec.Reset(&w.input, jsontext.AllowDuplicateNames(true)) // duplicates are found after sorting
-	w.raw = raw
-	dst, err := w.appendValue(slices.Grow(dst, len(raw))) // which is seldom shorter
-	if err != nil {
-		return dst, syntaxError(err)
+	w.document, w.twins, w.start = raw, t, len(dst)
+	dst, at := w.appendValue(slices.Grow(dst, len(raw)), w.document.Space(0), 0) // which is seldom shorter
+	switch {
+	case w.refused != nil:
+		return dst, w.refused
+	case at < 0:
+		return dst, w.document.Fault(at)
 	}
-	return w.sortObjects(dst), checkEnd(w.dec)
+	return w.sortObjects(dst), w.document.End(at)
 }
 
-// checkEnd returns an error if the decoder has more to read.
-func checkEnd(dec *jsontext.Decoder) error {
-	switch _, err := dec.ReadToken(); err {
-	case io.EOF:
-		return nil
-	case nil:
-		return ErrSeveralValues
-	default:
-		return syntaxError(err)
-	}
-}
+var writers = sync.Pool{New: func() any { return new(writer) }}
 
-var writers = sync.Pool{New: func() any { return &writer{dec: new(jsontext.Decoder)} }}
-
-// writer turns the tokens of one JSON text into canonical form. It writes all members
+// writer turns one JSON document into canonical form. It writes all members
 // in the order of the input, and then moves those of the unsorted objects, all at
 // once: to sort every object when it ends would copy what is nested deep again and
 // again.
+//
+// Its methods step on as those of Document do, and append to dst what they step over.
 type writer struct {
-	raw      []byte
-	input    bytes.Buffer
-	dec      *jsontext.Decoder
+	document Document
+	refused  error // of a position that stands for no fault of the syntax
 	twins    twins
-	start    int      // of the output in dst; positions count from there
-	members  []member // of the objects being written, innermost last
-	unsorted []object
-	sorted   []member // of the unsorted objects
-	folded   []member // of the object being checked
+	start    int          // of the output in dst; positions in it count from there
+	members  []member     // of the objects being written, innermost last
+	objects  []object     // in the order in which they begin
+	sorted   []member     // of those that are not in order
+	folded   []foldedName // of the object being checked
 	scratch  []byte
 }
 
-// object is where an object stands in the output whose members are not in order.
-type object struct {
-	start, end         uint32 // of { and behind }
-	firstMember, count uint32 // in writer.sorted
-}
-
 func (w *writer) release() {
-	w.raw, w.input = nil, bytes.Buffer{}
-	w.dec.Reset(&w.input) // lets go of the caller's bytes
-	w.members, w.unsorted, w.sorted, w.folded = w.members[:0], w.unsorted[:0], w.sorted[:0], w.folded[:0]
+	w.document, w.refused = nil, nil // lets go of the caller's bytes
+	w.members, w.objects, w.sorted, w.folded = w.members[:0], w.objects[:0], w.sorted[:0], w.folded[:0]
 	if cap(w.scratch) > maxKept {
 		w.scratch = nil
 	}
-	if cap(w.members)+cap(w.sorted)+cap(w.folded)+cap(w.unsorted) > maxMembers {
-		w.members, w.unsorted, w.sorted, w.folded = nil, nil, nil, nil
+	if cap(w.members)+cap(w.objects)+cap(w.sorted)+cap(w.folded) > maxMembers {
+		w.members, w.objects, w.sorted, w.folded = nil, nil, nil, nil
 	}
 	writers.Put(w)
 }
 
-// A writer keeps no more memory than this for the next value.
+// A writer keeps no more memory than this for the next value: that is enough for most values of
+// one megabyte.
 const (
-	maxKept    = 1 << 20 // bytes
-	maxMembers = 1 << 16 // members and objects
+	maxKept    = 2 << 20 // bytes
+	maxMembers = 1 << 17 // members and objects
 )
 
-func (w *writer) appendValue(dst []byte) ([]byte, error) {
-	switch w.dec.PeekKind() {
-	case '{':
-		return w.appendObject(dst)
-	case '[':
-		return w.appendArray(dst)
-	case '"':
-		return w.appendString(dst)
-	case '0':
-		text, err := w.dec.ReadValue()
-		if err != nil {
-			return dst, err
-		}
-		return AppendNumber(dst, text)
-	default: // null, true, false, or the error that PeekKind keeps for this call
-		text, err := w.dec.ReadValue()
-		return append(dst, text...), err
-	}
+// refuse returns the position of a value that has no canonical form.
+func (w *writer) refuse(at int, err error) int {
+	w.refused = err
+	return faultAt(at)
 }
 
-func (w *writer) appendString(dst []byte) ([]byte, error) {
-	text, err := w.dec.ReadValue()
+func (w *writer) appendValue(dst []byte, at, level int) ([]byte, int) {
+	switch w.document.Kind(at) {
+	case '{':
+		return w.appendObject(dst, at, level)
+	case '[':
+		return w.appendArray(dst, at, level)
+	case '"':
+		return w.appendString(dst, at)
+	case 't', 'f', 'n':
+		end := w.document.Value(at, level)
+		if end < 0 {
+			return dst, end
+		}
+		return append(dst, w.document[at:end]...), end
+	}
+	end := w.document.number(at)
+	if end < 0 {
+		return dst, end
+	}
+	dst, err := AppendNumber(dst, w.document[at:end])
 	if err != nil {
-		return dst, err
+		return dst, w.refuse(at, err)
 	}
-	if isShortest(text) {
-		return append(dst, text...), nil
+	return dst, end
+}
+
+func (w *writer) appendString(dst []byte, at int) ([]byte, int) {
+	end, plain := w.document.plainText(at)
+	if plain {
+		return append(dst, w.document[at:end]...), end
 	}
+	if end = w.document.Text(at); end < 0 {
+		return dst, end
+	}
+	text := w.document[at:end]
+	if isShortest(text) && utf8.Valid(text) {
+		return append(dst, text...), end
+	}
+	var err error
 	if w.scratch, err = jsontext.AppendUnquote(w.scratch[:0], text); err != nil {
-		return dst, ErrText
+		return dst, w.refuse(at, ErrText)
 	}
-	return jsontext.AppendQuote(dst, w.scratch)
+	if dst, err = jsontext.AppendQuote(dst, w.scratch); err != nil {
+		return dst, w.refuse(at, err)
+	}
+	return dst, end
 }
 
 // isShortest reports whether a valid JSON string is written without needless
@@ -199,68 +182,56 @@ func isShortest(text []byte) bool {
 	}
 }
 
-func (w *writer) appendArray(dst []byte) ([]byte, error) {
-	if _, err := w.dec.ReadToken(); err != nil {
-		return dst, err
-	}
+func (w *writer) appendArray(dst []byte, at, level int) ([]byte, int) {
 	dst = append(dst, '[')
-	for first := true; w.dec.PeekKind() != ']'; first = false {
-		if !first {
+	at, more := w.document.Open(at, ']', level)
+	for more {
+		dst, at = w.appendValue(dst, at, level+1)
+		if at, more = w.document.Next(at, ']'); more {
 			dst = append(dst, ',')
 		}
-		var err error
-		if dst, err = w.appendValue(dst); err != nil {
-			return dst, err
-		}
 	}
-	_, err := w.dec.ReadToken()
-	return append(dst, ']'), err
+	return append(dst, ']'), at
 }
 
-func (w *writer) appendObject(dst []byte) ([]byte, error) {
-	if _, err := w.dec.ReadToken(); err != nil {
-		return dst, err
-	}
-	start, outer := len(dst), len(w.members)
+func (w *writer) appendObject(dst []byte, at, level int) ([]byte, int) {
+	o, outer := len(w.objects), len(w.members)
+	w.objects = append(w.objects, object{start: w.position(dst)})
 	inOrder, cased := true, false
 	dst = append(dst, '{')
-	for w.dec.PeekKind() != '}' {
-		if len(w.members) > outer {
-			dst = append(dst, ',')
-		}
-		m := member{start: w.position(dst)}
-		var err error
-		if dst, err = w.appendString(dst); err != nil {
-			return dst, err
+	at, more := w.document.Open(at, '}', level)
+	for more {
+		m, name := member{start: w.position(dst), inside: uint32(len(w.objects))}, at
+		if dst, at = w.appendString(dst, at); at < 0 {
+			return dst, at
 		}
 		m.nameEnd = w.position(dst)
 		text := dst[w.start:]
-		if len(w.members) > outer {
-			order := compareNames(w.members[len(w.members)-1].name(text), m.name(text))
+		if last := len(w.members) - 1; last >= outer {
+			order := compareNames(w.members[last].name(text), m.name(text))
 			if order == 0 {
-				return dst, ErrDuplicateName
+				return dst, w.refuse(name, ErrDuplicateName)
 			}
 			inOrder = inOrder && order < 0
 		}
 		cased = cased || HasCase(m.name(text))
-		at := len(w.members)
-		w.addMember(m)
-		dst = append(dst, ':')
-		if dst, err = w.appendValue(dst); err != nil {
-			return dst, err
+		w.addMember(m, at)
+		index := len(w.members) - 1
+		dst, at = w.appendValue(append(dst, ':'), w.document.Colon(at), level+1)
+		w.members[index].end = w.position(dst)
+		if at, more = w.document.Next(at, '}'); more {
+			dst = append(dst, ',')
 		}
-		w.members[at].end = w.position(dst)
 	}
-	if _, err := w.dec.ReadToken(); err != nil {
-		return dst, err
+	if at < 0 {
+		return dst, at
 	}
 	dst = append(dst, '}')
-	err := w.checkMembers(dst[w.start:], w.members[outer:], inOrder, cased)
-	if !inOrder {
-		o := object{start: uint32(start - w.start), end: w.position(dst), firstMember: uint32(len(w.sorted)), count: uint32(len(w.members) - outer)}
-		w.unsorted = append(w.unsorted, o)
-		w.sorted = append(w.sorted, w.members[outer:]...)
+	members := w.members[outer:]
+	if err := w.checkMembers(dst[w.start:], members, inOrder, cased); err != nil {
+		return dst, w.refuse(at, err)
 	}
+	w.endObject(o, w.position(dst), members, inOrder)
 	w.members = w.members[:outer]
-	return dst, err
+	return dst, at
 }

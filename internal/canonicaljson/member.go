@@ -6,15 +6,33 @@ import (
 	"slices"
 )
 
+// member is where one object member stands in the output: "name":value. It is kept
+// small: an object of six megabytes has a million of them.
+type member struct {
+	start, nameEnd, end uint32
+	inside              uint32 // the first of writer.objects that can be in the value
+}
+
+// name returns the name of a member in canonical text, with its quotes.
+func (m member) name(text []byte) []byte { return text[m.start:m.nameEnd] }
+
+// object is where an object stands in the output whose members are not in order, or
+// which has one in it.
+type object struct {
+	start, end  uint32 // of { and behind }
+	first, last uint32 // its members in writer.sorted, up to last; none if they are in order
+	behind      uint32 // the first of writer.objects that is not in it
+}
+
 // position is where the output ends.
 func (w *writer) position(dst []byte) uint32 { return uint32(len(dst) - w.start) }
 
-// addMember adds a member. The last ones of a long object get no more room than they
-// need.
-func (w *writer) addMember(m member) {
+// addMember adds a member whose name ends at a position of the document. The last ones
+// of a long object get no more room than they need.
+func (w *writer) addMember(m member, at int) {
 	const few = 1 << 12
 	if n := len(w.members); n == cap(w.members) && n >= few {
-		most := 1 + bytes.Count(w.raw[w.dec.InputOffset():], []byte{','})
+		most := 1 + bytes.Count(w.document[at:], []byte{','})
 		w.members = slices.Grow(w.members, min(n, most))
 	}
 	w.members = append(w.members, m)
@@ -37,33 +55,47 @@ func (w *writer) checkMembers(text []byte, members []member, inOrder, cased bool
 	return nil
 }
 
+// endObject notes where an object ends, with its members, sorted. One in order with nothing
+// in it to be sorted is forgotten.
+func (w *writer) endObject(index int, end uint32, members []member, inOrder bool) {
+	if inOrder && index == len(w.objects)-1 {
+		w.objects = w.objects[:index]
+		return
+	}
+	o := &w.objects[index]
+	o.end, o.behind, o.first = end, uint32(len(w.objects)), uint32(len(w.sorted))
+	if !inOrder {
+		w.sorted = append(w.sorted, members...)
+	}
+	o.last = uint32(len(w.sorted))
+}
+
 // sortObjects moves the members of the unsorted objects in the output.
 func (w *writer) sortObjects(dst []byte) []byte {
-	if len(w.unsorted) == 0 {
+	if len(w.objects) == 0 {
 		return dst
 	}
-	slices.SortFunc(w.unsorted, func(a, b object) int { return int(a.start) - int(b.start) })
 	w.scratch = slices.Grow(w.scratch[:0], len(dst)-w.start)
-	w.copySorted(dst[w.start:], 0, w.position(dst))
+	w.copySorted(dst[w.start:], 0, w.position(dst), 0)
 	return append(dst[:w.start], w.scratch...)
 }
 
-// copySorted copies text[from:to] to scratch, its objects sorted.
-func (w *writer) copySorted(text []byte, from, to uint32) {
-	for {
-		next, _ := slices.BinarySearchFunc(w.unsorted, from, func(o object, from uint32) int { return int(o.start) - int(from) })
-		if next == len(w.unsorted) || w.unsorted[next].start >= to {
-			break
+// copySorted copies text[from:to] to scratch, its objects sorted, of which next is the first.
+func (w *writer) copySorted(text []byte, from, to, next uint32) {
+	for int(next) < len(w.objects) && w.objects[next].start < to {
+		o := w.objects[next]
+		if o.first == o.last {
+			next++
+			continue
 		}
-		o := w.unsorted[next]
 		w.scratch = append(w.scratch, text[from:o.start+1]...)
-		for i, m := range w.sorted[o.firstMember : o.firstMember+o.count] {
+		for i, m := range w.sorted[o.first:o.last] {
 			if i > 0 {
 				w.scratch = append(w.scratch, ',')
 			}
-			w.copySorted(text, m.start, m.end)
+			w.copySorted(text, m.start, m.end, m.inside)
 		}
-		from = o.end - 1
+		from, next = o.end-1, o.behind
 	}
 	w.scratch = append(w.scratch, text[from:to]...)
 }

@@ -61,15 +61,17 @@ func AppendFloat(dst []byte, f float64) ([]byte, error) {
 // AppendNumber appends the canonical text of the JSON number text, which must be
 // syntactically valid.
 func AppendNumber(dst, text []byte) ([]byte, error) {
-	if len(text) <= maxPlainDigits && text[0] != '-' && !bytes.ContainsAny(text, ".eE") {
-		return append(dst, text...), nil // most numbers: a short integer is its own canonical text
-	}
 	negative := text[0] == '-'
 	if negative {
 		text = text[1:]
 	}
 	mantissa, exponent := splitExponent(text)
 	whole, fraction, _ := bytes.Cut(mantissa, []byte("."))
+	fraction = bytes.TrimRight(fraction, "0")
+	leading := whole[0] == '0' && (len(fraction) == 0 || fraction[0] == '0')
+	if exponent == 0 && !leading && len(whole) <= maxPlainDigits {
+		return appendPlain(dst, negative, whole, fraction), nil // most numbers
+	}
 
 	// The value is 0.digits times ten to the point.
 	var buf [64]byte
@@ -89,11 +91,26 @@ func AppendNumber(dst, text []byte) ([]byte, error) {
 	return appendDigits(dst, significant, point), nil
 }
 
+// appendPlain writes a number that needs no other layout than it has.
+func appendPlain(dst []byte, negative bool, whole, fraction []byte) []byte {
+	if negative {
+		dst = append(dst, '-')
+	}
+	dst = append(dst, whole...)
+	if len(fraction) == 0 {
+		return dst
+	}
+	return append(append(dst, '.'), fraction...)
+}
+
 // splitExponent cuts the exponent off a number. An exponent too large for the
 // limit saturates far outside it, but near enough that adding the length of a
 // mantissa cannot overflow.
 func splitExponent(text []byte) (mantissa []byte, exponent int) {
-	at := bytes.IndexAny(text, "eE")
+	at := bytes.IndexByte(text, 'e')
+	if at < 0 {
+		at = bytes.IndexByte(text, 'E')
+	}
 	if at < 0 {
 		return text, 0
 	}

@@ -7,18 +7,11 @@ import (
 	"slices"
 )
 
-// member is where one object member stands in the output: "name":value. It is kept
-// small: an object of six megabytes has a million of them.
-type member struct {
-	start, nameEnd, end uint32
-	folded              uint32 // a digest of the name without its case, see haveTwins
-}
-
-// name returns the name of a member in canonical text, with its quotes.
-func (m member) name(text []byte) []byte { return text[m.start:m.nameEnd] }
-
 // compareNames orders two names, canonical strings, by their code points.
 func compareNames(a, b []byte) int {
+	if x, y := a[1], b[1]; x != y && min(x, y) > '\\' {
+		return int(x) - int(y) // most names differ in their first letter
+	}
 	a, b = a[1:len(a)-1], b[1:len(b)-1]
 	if bytes.IndexByte(a, '\\') < 0 && bytes.IndexByte(b, '\\') < 0 {
 		return bytes.Compare(a, b)
@@ -65,46 +58,34 @@ func hexDigit(c byte) byte {
 	return c - '0'
 }
 
-// fewMembers is up to how many members it is cheaper to compare each with each.
-const fewMembers = 40
-
 // haveTwins tells whether two of the members have names that differ only in case.
 // There are no two of one name. Names are folded once and compared by a digest: many
 // may have most of their text in common.
 func (w *writer) haveTwins(text []byte, members []member) bool {
-	for i, m := range members {
-		members[i].folded = w.foldedDigest(m.name(text))
+	w.folded = w.folded[:0]
+	for _, m := range members {
+		name := m.name(text)
+		w.folded = append(w.folded, foldedName{digest: w.foldedDigest(name), start: m.start, end: m.nameEnd})
 	}
-	if len(members) <= fewMembers {
-		for i, m := range members {
-			if isTwin(text, m, members[:i]) {
-				return true
-			}
-		}
-		return false
-	}
-	w.folded = append(w.folded[:0], members...)
-	slices.SortFunc(w.folded, func(a, b member) int { return cmp.Compare(a.folded, b.folded) })
-	first := 0 // of those with the digest of member i
-	for i, m := range w.folded {
-		if m.folded != w.folded[first].folded {
+	slices.SortFunc(w.folded, func(a, b foldedName) int { return cmp.Compare(a.digest, b.digest) })
+	first := 0 // of those with the digest of f
+	for i, f := range w.folded {
+		if f.digest != w.folded[first].digest {
 			first = i
 		}
-		if isTwin(text, m, w.folded[first:i]) {
-			return true
+		for _, other := range w.folded[first:i] {
+			if bytes.EqualFold(f.name(text), other.name(text)) {
+				return true
+			}
 		}
 	}
 	return false
 }
 
-func isTwin(text []byte, m member, others []member) bool {
-	for _, other := range others {
-		if m.folded == other.folded && bytes.EqualFold(m.name(text), other.name(text)) {
-			return true
-		}
-	}
-	return false
-}
+// foldedName is where a name stands in the output, with a digest of it without its case.
+type foldedName struct{ digest, start, end uint32 }
+
+func (f foldedName) name(text []byte) []byte { return text[f.start:f.end] }
 
 // seed makes the digests of this process: nobody can choose names that share one.
 var seed = maphash.MakeSeed()

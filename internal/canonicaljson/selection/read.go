@@ -14,16 +14,16 @@ import (
 // document's memory. What it does not read must be JSON, no more.
 func read(text []byte, root *place, number numberReader, mem *memory) (any, error) {
 	r := reader{document: text, number: number, memory: mem}
-	r.at = r.document.space(0)
+	r.at = r.document.Space(0)
 	value, err := r.value(root)
 	if err != nil {
 		return nil, err
 	}
-	return value, r.document.end(r.at)
+	return value, r.document.End(r.at)
 }
 
 type reader struct {
-	document document
+	document canonicaljson.Document
 	number   numberReader
 	memory   *memory
 	at       int // always at a value or name, or behind one
@@ -32,14 +32,14 @@ type reader struct {
 
 // skip steps over the next value.
 func (r *reader) skip() error {
-	r.at = r.document.value(r.at, r.level)
+	r.at = r.document.Value(r.at, r.level)
 	return r.fault()
 }
 
 // fault returns the error of a step that came upon one.
 func (r *reader) fault() error {
 	if r.at < 0 {
-		return r.document.fault(r.at)
+		return r.document.Fault(r.at)
 	}
 	return nil
 }
@@ -54,7 +54,7 @@ var (
 
 // value reads the next value.
 func (r *reader) value(p *place) (any, error) {
-	start, kind := r.at, r.document.kind(r.at)
+	start, kind := r.at, r.document.Kind(r.at)
 	switch {
 	case kind == '{' && p.members != nil && p.rest == nil:
 		return r.fields(p)
@@ -247,7 +247,7 @@ func (r *reader) room(array []any) []any {
 
 // open steps into an array or object and tells whether there is something in it.
 func (r *reader) open(closing byte) (more bool) {
-	if r.at, more = r.document.open(r.at, closing, r.level); more {
+	if r.at, more = r.document.Open(r.at, closing, r.level); more {
 		r.level++
 	}
 	return more
@@ -256,7 +256,7 @@ func (r *reader) open(closing byte) (more bool) {
 // next steps from one member or element to the next one or, if there is none, out of
 // the array or object.
 func (r *reader) next(closing byte) (more bool) {
-	if r.at, more = r.document.next(r.at, closing); !more {
+	if r.at, more = r.document.Next(r.at, closing); !more {
 		r.level--
 	}
 	return more
@@ -265,8 +265,8 @@ func (r *reader) next(closing byte) (more bool) {
 // name steps over a name and its colon, and returns the name as it stands there.
 func (r *reader) name() []byte {
 	start := r.at
-	end := r.document.string(start)
-	if r.at = r.document.colon(end); end < 0 {
+	end := r.document.Text(start)
+	if r.at = r.document.Colon(end); end < 0 {
 		return nil
 	}
 	return r.document[start:end]

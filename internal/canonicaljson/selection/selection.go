@@ -5,7 +5,7 @@
 // functions and operators. Around that engine the package does what it cannot: it
 // refuses at compilation what could not give a stable key (check.go), it works out
 // which places of the payload an expression reads (origin.go, place.go), steps over
-// the rest (document.go) and decodes only those (read.go), unless a function would find
+// the rest (canonicaljson.Document) and decodes only those (read.go), unless a function would find
 // other members there (spelling.go), it answers the
 // powertools_ functions (call.go), and it walks the syntax tree itself (evaluate.go)
 // to know which parts of a selection are missing (missing.go).

@@ -1,13 +1,13 @@
-package selection
+package canonicaljson
 
 import (
 	"encoding/binary"
 	"math/bits"
 )
 
-// string steps over a string. Most are short and have no escapes.
-func (d document) string(at int) int {
-	if d.kind(at) != '"' {
+// Text steps over a string. Most are short and have no escapes.
+func (d Document) Text(at int) int {
+	if d.Kind(at) != '"' {
 		return d.unexpected(at)
 	}
 	at++
@@ -28,6 +28,25 @@ func (d document) string(at int) int {
 		return faultAt(at)
 	}
 	return end + 1
+}
+
+// plainText steps over a string whose text stands there as it is: ASCII without escapes.
+// It returns false for all else.
+func (d Document) plainText(at int) (end int, plain bool) {
+	if d.Kind(at) != '"' {
+		return at, false
+	}
+	at++
+	for len(d)-at >= 8 {
+		chunk := binary.LittleEndian.Uint64(d[at:])
+		notable := zeroBytes(chunk^every*'"') | zeroBytes(chunk^every*'\\') | zeroBytes(chunk&(every*0xe0)) | chunk&(every*0x80)
+		if notable != 0 {
+			at += bits.TrailingZeros64(notable) / 8
+			return at + 1, d[at] == '"'
+		}
+		at += 8
+	}
+	return at, false
 }
 
 // endOfString returns the index of the quote that ends a string, from a character
@@ -129,12 +148,12 @@ func escapeWidth(text []byte) int {
 }
 
 func areHexDigits(c [4]byte) bool {
-	return hexDigit[c[0]]&hexDigit[c[1]]&hexDigit[c[2]]&hexDigit[c[3]] == 1
+	return isHexDigit[c[0]]&isHexDigit[c[1]]&isHexDigit[c[2]]&isHexDigit[c[3]] == 1
 }
 
-// hexDigit is 1 for a hexadecimal digit. Looking all four of an escape up at once
+// isHexDigit is 1 for a hexadecimal digit. Looking all four of an escape up at once
 // leaves one branch, which is always taken alike.
-var hexDigit = func() (table [256]uint8) {
+var isHexDigit = func() (table [256]uint8) {
 	for _, c := range "0123456789abcdefABCDEF" {
 		table[c] = 1
 	}

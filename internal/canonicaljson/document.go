@@ -1,14 +1,12 @@
-package selection
+package canonicaljson
 
 import (
 	"bytes"
 	"encoding/binary"
 	"math"
-
-	"github.com/ikkai-go/idempotency/internal/canonicaljson"
 )
 
-// document is a JSON text. Its methods step over one thing each, from its position
+// Document is a JSON text. Its methods step over one thing each, from its position
 // to the one behind it. They find every fault of the syntax, but let invalid UTF-8
 // and lone surrogates pass: whoever unquotes a string looks for those.
 //
@@ -18,7 +16,7 @@ import (
 //
 // A negative position stands for a fault. A method that is given one returns it, so
 // that whoever steps on and on need not look before the end.
-type document []byte
+type Document []byte
 
 // faultAt is the position that stands for a fault at another one.
 func faultAt(at int) int { return ^at }
@@ -28,27 +26,27 @@ const (
 	maxLevels = 10000       // of arrays and objects in each other
 )
 
-// fault returns the error that a negative position stands for.
-func (d document) fault(at int) error {
+// Fault returns the error that a negative position stands for.
+func (d Document) Fault(at int) error {
 	switch {
 	case at == tooDeep:
-		return canonicaljson.ErrDepth
+		return ErrDepth
 	case len(bytes.Trim(d, " \t\r\n")) == 0:
-		return canonicaljson.ErrNoValue
+		return ErrNoValue
 	}
-	return canonicaljson.SyntaxFault(faultAt(at))
+	return SyntaxFault(faultAt(at))
 }
 
-// kind returns the character at a position, and 0 if there is none.
-func (d document) kind(at int) byte {
+// Kind returns the character at a position, and 0 if there is none.
+func (d Document) Kind(at int) byte {
 	if uint(at) >= uint(len(d)) {
 		return 0
 	}
 	return d[at]
 }
 
-// space steps over white space, if there is any. There seldom is.
-func (d document) space(at int) int {
+// Space steps over white space, if there is any. There seldom is.
+func (d Document) Space(at int) int {
 	if uint(at) < uint(len(d)) && d[at] > ' ' {
 		return at
 	}
@@ -56,7 +54,7 @@ func (d document) space(at int) int {
 }
 
 // indentation steps over white space of which there is some.
-func (d document) indentation(at int) int {
+func (d Document) indentation(at int) int {
 	if uint(at) >= uint(len(d)) || !isSpace[d[at]] {
 		return at
 	}
@@ -72,22 +70,22 @@ func (d document) indentation(at int) int {
 
 var isSpace = [256]bool{' ': true, '\n': true, '\r': true, '\t': true}
 
-// value steps over a value inside of that many arrays and objects.
-func (d document) value(at, level int) int {
-	switch c := d.kind(at); c {
+// Value steps over a value inside of that many arrays and objects.
+func (d Document) Value(at, level int) int {
+	switch c := d.Kind(at); c {
 	case '"':
-		return d.string(at)
+		return d.Text(at)
 	case '{':
-		at, more := d.open(at, '}', level)
+		at, more := d.Open(at, '}', level)
 		for more {
-			at = d.value(d.colon(d.string(at)), level+1)
-			at, more = d.next(at, '}')
+			at = d.Value(d.Colon(d.Text(at)), level+1)
+			at, more = d.Next(at, '}')
 		}
 		return at
 	case '[':
-		at, more := d.open(at, ']', level)
+		at, more := d.Open(at, ']', level)
 		for more {
-			at, more = d.next(d.value(at, level+1), ']')
+			at, more = d.Next(d.Value(at, level+1), ']')
 		}
 		return at
 	case 't':
@@ -100,71 +98,71 @@ func (d document) value(at, level int) int {
 	return d.number(at)
 }
 
-// open steps into an array or object, to its first element or name. If it has none
+// Open steps into an array or object, to its first element or name. If it has none
 // it steps over it, and returns false, as it does at a fault.
-func (d document) open(at int, closing byte, level int) (int, bool) {
+func (d Document) Open(at int, closing byte, level int) (int, bool) {
 	if level >= maxLevels {
 		return tooDeep, false
 	}
-	at = d.space(at + 1)
-	if d.kind(at) == closing {
+	at = d.Space(at + 1)
+	if d.Kind(at) == closing {
 		return at + 1, false
 	}
 	return at, true
 }
 
-// next steps from behind an element or member to the next one. If there is none it
+// Next steps from behind an element or member to the next one. If there is none it
 // steps out of the array or object, and returns false, as it does at a fault.
-func (d document) next(at int, closing byte) (int, bool) {
-	at = d.space(at)
-	switch d.kind(at) {
+func (d Document) Next(at int, closing byte) (int, bool) {
+	at = d.Space(at)
+	switch d.Kind(at) {
 	case ',':
-		return d.space(at + 1), true
+		return d.Space(at + 1), true
 	case closing:
 		return at + 1, false
 	}
 	return d.unexpected(at), false
 }
 
-// colon steps from behind a name to its value.
-func (d document) colon(at int) int {
-	at = d.space(at)
-	if d.kind(at) != ':' {
+// Colon steps from behind a name to its value.
+func (d Document) Colon(at int) int {
+	at = d.Space(at)
+	if d.Kind(at) != ':' {
 		return d.unexpected(at)
 	}
-	return d.space(at + 1)
+	return d.Space(at + 1)
 }
 
 // unexpected is the fault of what stands at a position, unless there was one before.
-func (d document) unexpected(at int) int {
+func (d Document) unexpected(at int) int {
 	if at < 0 {
 		return at
 	}
 	return faultAt(at)
 }
 
-func (d document) literal(at int, text string) int {
+func (d Document) literal(at int, text string) int {
 	if !bytes.HasPrefix(d[at:], []byte(text)) {
 		return faultAt(at)
 	}
 	return at + len(text)
 }
 
-func (d document) number(at int) int {
-	if d.kind(at) == '-' {
+func (d Document) number(at int) int {
+	if d.Kind(at) == '-' {
 		at++
 	}
-	if d.kind(at) == '0' {
+	if d.Kind(at) == '0' {
 		at++
 	} else {
 		at = d.digits(at)
 	}
-	if d.kind(at) == '.' {
+	if d.Kind(at) == '.' {
 		at = d.digits(at + 1)
 	}
-	if c := d.kind(at); c == 'e' || c == 'E' {
+	if c := d.Kind(at); c == 'e' || c == 'E' {
 		at++
-		if c := d.kind(at); c == '+' || c == '-' {
+		if c := d.Kind(at); c == '+' || c == '-' {
 			at++
 		}
 		at = d.digits(at)
@@ -173,7 +171,7 @@ func (d document) number(at int) int {
 }
 
 // digits steps over digits, at least one.
-func (d document) digits(at int) int {
+func (d Document) digits(at int) int {
 	start := at
 	for uint(at) < uint(len(d)) && d[at]-'0' <= 9 {
 		at++
@@ -184,14 +182,14 @@ func (d document) digits(at int) int {
 	return at
 }
 
-// end makes sure that nothing but white space follows.
-func (d document) end(at int) error {
-	at = d.space(at)
+// End makes sure that nothing but white space follows.
+func (d Document) End(at int) error {
+	at = d.Space(at)
 	switch {
 	case at == len(d):
 		return nil
-	case d.value(at, 0) >= 0:
-		return canonicaljson.ErrSeveralValues
+	case d.Value(at, 0) >= 0:
+		return ErrSeveralValues
 	}
-	return d.fault(faultAt(at))
+	return d.Fault(faultAt(at))
 }
