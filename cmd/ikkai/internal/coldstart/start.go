@@ -55,6 +55,8 @@ func (s *starter) process(ctx context.Context, f *function) (err error) {
 	var printed bytes.Buffer
 	command := s.command(ctx, group, f, api)
 	command.Stdout, command.Stderr = &printed, &printed
+	kill := func() error { return errors.Join(group.lift(), command.Process.Kill()) }
+	command.Cancel = kill
 	started := time.Now()
 	if err := command.Start(); err != nil {
 		return err
@@ -70,8 +72,7 @@ func (s *starter) process(ctx context.Context, f *function) (err error) {
 	}
 	api.events <- event
 	answered, ready := receive(api.answers, ended), receive(api.polls, ended)
-	err = errors.Join(err, group.lift())
-	_ = command.Process.Kill() // an error if it has ended already
+	_ = kill() // an error if it has ended already
 	<-ended
 	if err != nil {
 		return err
