@@ -32,13 +32,29 @@ func newPythonTable(t *testing.T) (*powertools.Peer, table) {
 	return peer, newTable(t, peer)
 }
 
+// stores are all ways to a peer's table.
+func (b table) stores(t *testing.T, peer *powertools.Peer) map[string]persistence.Store {
+	t.Helper()
+	plain, err := dynamostore.New(b.db.Client(), peer.Table())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return map[string]persistence.Store{
+		"the store":                 b.store,
+		"the store behind another":  cached.New(b.store, cached.Limits{}),
+		"a dynamostore of the peer": plain,
+	}
+}
+
 func TestStepsAreRefusedAtConstruction(t *testing.T) {
 	peer, table := newPythonTable(t)
-	_, err := idempotent.New(table.store, peer.Config(idempotent.Config{Operation: "orders", Steps: saga.Steps(saga.Retired("charge"))}))
-	if fault, ok := errors.AsType[*idempotent.ConfigError](err); !ok || fault.Field != "Steps" {
-		t.Errorf("%v, want a fault of Steps", err)
+	for name, store := range table.stores(t, peer) {
+		_, err := idempotent.New(store, peer.Config(idempotent.Config{Operation: "orders", Steps: saga.Steps(saga.Retired("charge"))}))
+		if fault, ok := errors.AsType[*idempotent.ConfigError](err); !ok || fault.Field != "Steps" {
+			t.Errorf("%s: %v, want a fault of Steps", name, err)
+		}
 	}
-	err = table.store.CheckpointWith(t.Context(), persistence.Lease{Key: "k", Owner: "o"}, "charge", nil, nil)
+	err := table.store.CheckpointWith(t.Context(), persistence.Lease{Key: "k", Owner: "o"}, "charge", nil, nil)
 	if !errors.Is(err, persistence.ErrInvalid) {
 		t.Errorf("a step beside the guard: %v, want ErrInvalid", err)
 	}
@@ -47,19 +63,11 @@ func TestStepsAreRefusedAtConstruction(t *testing.T) {
 // The peer reads results as values: an envelope would be lost on it.
 func TestAStoreInFrontThatMakesEnvelopesIsRefused(t *testing.T) {
 	peer, b := newPythonTable(t)
-	plain, err := dynamostore.New(b.db.Client(), peer.Table())
-	if err != nil {
-		t.Fatal(err)
-	}
 	aes, err := sealed.NewAES(sealed.Key{ID: "a", Secret: make([]byte, 32)})
 	if err != nil {
 		t.Fatal(err)
 	}
-	for name, store := range map[string]persistence.Store{
-		"the store":                 b.store,
-		"the store behind another":  cached.New(b.store, cached.Limits{}),
-		"a dynamostore of the peer": plain,
-	} {
+	for name, store := range b.stores(t, peer) {
 		if _, err := sealed.New(store, aes, sealed.Config{}); !errors.Is(err, sealed.ErrConfig) {
 			t.Errorf("sealed in front of %s: %v, want ErrConfig", name, err)
 		}
