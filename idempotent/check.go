@@ -84,7 +84,7 @@ func (c Config) check(store persistence.Store) error {
 	if _, reads := storekit.Able[persistence.Reader](store); c.ReadFirst && !reads {
 		fault("ReadFirst", "needs a store that is a persistence.Reader, and %T is none", store)
 	}
-	if _, keeps := storekit.Able[persistence.Checkpointer](store); c.Steps != nil && !(keeps && storekit.HoldsEnvelopes(store)) {
+	if _, keeps := storekit.Able[persistence.Checkpointer](store); c.Steps != nil && (!keeps || !storekit.HoldsEnvelopes(store)) {
 		fault("Steps", "need a store that is a persistence.Checkpointer with a format of its own, and %T is none: whoever shares its table forgets them", store)
 	}
 	if _, commits := storekit.Able[storekit.Transactor](store); c.OnlyEnlists && !commits {
