@@ -177,8 +177,10 @@ func (m *Memory) ReadMany(ctx context.Context, keys []string) ([]Record, error) 
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	var found []Record
+	asked := make(map[string]bool, len(keys))
 	for _, key := range keys {
-		if r, exists := m.records[key]; exists {
+		if r, exists := m.records[key]; exists && !asked[key] {
+			asked[key] = true
 			found = append(found, r.Clone())
 		}
 	}

@@ -142,7 +142,12 @@ func (c *Store) Refresh(ctx context.Context, key string) (persistence.Record, bo
 func (c *Store) ReadMany(ctx context.Context, keys []string) ([]persistence.Record, error) {
 	var known []persistence.Record
 	var unknown []string
+	asked := make(map[string]bool, len(keys))
 	for _, key := range keys {
+		if asked[key] {
+			continue
+		}
+		asked[key] = true
 		if r, hit := c.recall(key); hit {
 			known = append(known, r)
 		} else {

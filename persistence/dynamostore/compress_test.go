@@ -69,6 +69,14 @@ func (b bulky) Read(ctx context.Context, key string) (persistence.Record, bool, 
 	return r, found, err
 }
 
+func (b bulky) ReadMany(ctx context.Context, keys []string) ([]persistence.Record, error) {
+	found, err := b.planter.ReadMany(ctx, keys)
+	for i, r := range found {
+		found[i].Result = bytes.TrimSuffix(r.Result, bulk)
+	}
+	return found, err
+}
+
 func TestTheContractIsKeptWithCompressedResults(t *testing.T) {
 	packed := composite()
 	packed.Compress = true

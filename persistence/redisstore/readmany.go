@@ -19,37 +19,33 @@ type pipeliner interface {
 
 var _ storekit.BatchReader = (*Store)(nil)
 
-// keysAPipeline is how many records are read in one round trip.
-const keysAPipeline = 100
-
-// ReadMany implements [storekit.BatchReader] with pipelines of HGETALL, of which a cluster's
-// client makes one for each node.
+// ReadMany implements [storekit.BatchReader] with pipelines of HGETALL, of ten to a hundred keys,
+// of which a cluster's client makes one for each node. The first one may bring ten results of
+// Config.MaxValue; all of them about 16 MB ([storekit.ReadInParts]).
 func (s *Store) ReadMany(ctx context.Context, keys []string) ([]persistence.Record, error) {
 	client, ok := s.client.(pipeliner)
 	if !ok {
 		return nil, fmt.Errorf("redisstore: %T has no pipelines: %w", s.client, errors.ErrUnsupported)
 	}
-	var records []persistence.Record
-	for len(keys) > 0 {
-		chunk := keys[:min(len(keys), keysAPipeline)]
-		keys = keys[len(chunk):]
+	return storekit.ReadInParts(keys, func(part []string) ([]persistence.Record, error) {
 		answers, err := client.Pipelined(ctx, func(pipe redis.Pipeliner) error {
-			for _, key := range chunk {
+			for _, key := range part {
 				pipe.HGetAll(ctx, s.config.Prefix+key)
 			}
 			return nil
 		})
 		if err != nil && (!answered(err, wrongType) || slices.ContainsFunc(answers, failed)) {
-			return records, fault("read", err)
+			return nil, fault("read", err)
 		}
+		var records []persistence.Record
 		for i, answer := range answers {
 			found := answer.(*redis.MapStringStringCmd).Val()
-			if record, err := decode(chunk[i], found); err == nil && len(found) > 0 {
+			if record, err := decode(part[i], found); err == nil && len(found) > 0 {
 				records = append(records, record)
 			}
 		}
-	}
-	return records, nil
+		return records, nil
+	})
 }
 
 // failed tells whether a command was not answered. A key that is no hash is no record, and

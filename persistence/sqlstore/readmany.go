@@ -13,30 +13,22 @@ import (
 
 var _ storekit.BatchReader = (*Store)(nil)
 
-// keysAStatement is how many keys a statement names: few enough for every database's limit of
-// parameters.
-const keysAStatement = 100
-
-// ReadMany implements [storekit.BatchReader] with a SELECT for each 100 keys.
+// ReadMany implements [storekit.BatchReader] with SELECTs, of ten to a hundred keys: few enough for
+// every database's limit of parameters. The first one brings ten results, of whatever size they
+// are; all of them about 16 MB ([storekit.ReadInParts]).
 func (s *Store) ReadMany(ctx context.Context, keys []string) ([]persistence.Record, error) {
 	fit, err := s.fit(ctx)
 	if err != nil {
 		return nil, fault("read", err)
 	}
 	keys = slices.DeleteFunc(slices.Clone(keys), func(key string) bool { return checkKey(key) != nil })
-	var records []persistence.Record
-	for chunk := range slices.Chunk(keys, keysAStatement) {
-		var found []persistence.Record
-		err := persist(ctx, s.passing, func() error {
-			found, err = s.rows(ctx, fit.readMany+s.parameters(len(chunk)), chunk)
+	return storekit.ReadInParts(keys, func(part []string) (found []persistence.Record, err error) {
+		err = persist(ctx, s.passing, func() error {
+			found, err = s.rows(ctx, fit.readMany+s.parameters(len(part)), part)
 			return err
 		})
-		if err != nil {
-			return records, fault("read", err)
-		}
-		records = append(records, found...)
-	}
-	return records, nil
+		return found, fault("read", err)
+	})
 }
 
 // parameters returns a list of n parameters, in brackets.

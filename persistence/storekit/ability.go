@@ -14,11 +14,13 @@ type Refresher interface {
 
 // BatchReader is a [persistence.Reader] that looks at many records for less than one by one.
 type BatchReader interface {
-	// ReadMany returns records of some keys, in no order. What it says of a record is as
-	// good as what Read says, so nothing but a finished, unexpired one may be relied on. A
-	// record that it does not return may be there all the same: it can't be read, it is
-	// dear to get, or there was no room or no time for it. With an error it returns what
-	// it has found before. Keys may repeat; those that no record can have are left out.
+	// ReadMany returns records of some keys, each once and in no order, and writes nothing. What
+	// it says of a record is what Read says, so nothing but a finished, unexpired one may be
+	// relied on. A record that it does not return may be there all the same: it can't be read,
+	// which loses none of the others, it is dear to get, or there was no room or no time for it.
+	// How much it brings is bounded (see [ReadInParts]). Keys may repeat; those that no record can
+	// have are left out. With an error it returns what it has found before; where the context is
+	// over, that is a [*persistence.Fault] which may be repeated.
 	ReadMany(ctx context.Context, keys []string) ([]persistence.Record, error)
 }
 

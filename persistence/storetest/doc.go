@@ -47,7 +47,7 @@
 //
 // The abilities of a store are interfaces of their own: [persistence.Checkpointer] for
 // steps, [persistence.Renewer] for runs that outlast a lease, [persistence.Reader] where looking is cheaper than claiming,
-// [storekit.Sizer] if records hold only so much, [storekit.Transactor] if the
+// [storekit.BatchReader] where looking at many is cheaper than at each, [storekit.Sizer] if records hold only so much, [storekit.Transactor] if the
 // application's writes can commit with the record. A store that changes what goes
 // through it to another one embeds a [storekit.Front] and keeps that one's abilities.
 //
@@ -79,8 +79,8 @@
 // # What a store need not have
 //
 // Rules about checkpoints need a [persistence.Checkpointer], rules about renewals a
-// [persistence.Renewer], rules about looking a [persistence.Reader], and rules about sizes a
-// [storekit.Sizer]. Rules about records that no Acquire of this toolkit writes, such as one
+// [persistence.Renewer], rules about looking a [persistence.Reader], about looking at many records at
+// once a [storekit.BatchReader], and rules about sizes a [storekit.Sizer]. Rules about records that no Acquire of this toolkit writes, such as one
 // without a lease, need a way to put them there: let the store that you hand to the suite be
 // a [Planter]. Rules about transactions need writes in the store's own terms: let it be a
 // [Ledger]. A rule whose need is not met is skipped by name, and the log says so; it is not

@@ -248,9 +248,10 @@ func Example() {
 	}
 	// Output:
 	// 0 rules are broken
+	// not checked: 8 for want of a storekit.BatchReader
 	// not checked: 3 for want of a storekit.Forgetter
 	// not checked: 2 for want of a storekit.Lister
 	// not checked: 2 for want of a storekit.Sizer
 	// not checked: 10 for want of a storetest.Ledger
-	// not checked: 4 for want of a storetest.Planter
+	// not checked: 5 for want of a storetest.Planter
 }

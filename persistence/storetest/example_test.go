@@ -78,4 +78,5 @@ func ExamplePlanter() {
 	// lease/outlives-expiry <nil>
 	// lease/nobody <nil>
 	// renew/endless <nil>
+	// read-many/unreadable <nil>
 }

@@ -31,7 +31,7 @@ type flawed struct {
 	miswrite func(c claim, old record, made *record)
 	// undecided plays between a verdict and the write that it leads to.
 	undecided func(v persistence.Judgement)
-	// misquote changes what Acquire and Read return.
+	// misquote changes what Acquire, Read and ReadMany return.
 	misquote func(r *record)
 
 	// These stand in for a whole method.
@@ -41,6 +41,7 @@ type flawed struct {
 	checkpoint func(ctx context.Context, l lease, step string, output []byte) error
 	renew      func(ctx context.Context, l lease) error
 	read       func(ctx context.Context, key string) (record, bool, error)
+	readMany   func(ctx context.Context, keys []string) ([]record, error)
 	plant      func(r record)
 	forget     func(ctx context.Context, seen record) error
 	list       func(q storekit.Query) storekit.Page
@@ -59,7 +60,7 @@ type flawed struct {
 // newFlawed returns a sabotaged store.
 func newFlawed(sabotage func(f *flawed)) *flawed {
 	right := persistence.NewMemory()
-	f := &flawed{right: right, complete: right.Complete, release: right.Release, checkpoint: right.Checkpoint, renew: right.Renew, read: right.Read, plant: right.Put, forget: right.Forget}
+	f := &flawed{right: right, complete: right.Complete, release: right.Release, checkpoint: right.Checkpoint, renew: right.Renew, read: right.Read, readMany: right.ReadMany, plant: right.Put, forget: right.Forget}
 	f.acquire, f.list, f.transact = f.judgeAndWrite, f.listRight, f.transaction
 	f.entries, f.room = make(map[string]int), roomLeft
 	sabotage(f)
@@ -152,6 +153,16 @@ func (f *flawed) Read(ctx context.Context, key string) (record, bool, error) {
 	return f.quote(r), found, err
 }
 
+func (f *flawed) ReadMany(ctx context.Context, keys []string) ([]record, error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	found, err := f.readMany(ctx, keys)
+	for i, r := range found {
+		found[i] = f.quote(r)
+	}
+	return found, err
+}
+
 func (f *flawed) Plant(_ context.Context, r record) error {
 	f.plant(r)
 	return nil
@@ -199,6 +210,18 @@ func (f *flawed) fold(same func(key string) string) {
 		r, found, err := f.right.Read(ctx, same(key))
 		r.Key = key
 		return r, found, err
+	}
+	f.readMany = func(ctx context.Context, keys []string) (found []record, err error) {
+		for _, key := range keys {
+			if r, there, _ := f.right.Read(ctx, same(key)); there && !slices.ContainsFunc(found, func(f record) bool { return f.Key == key }) {
+				r.Key = key
+				found = append(found, r)
+			}
+		}
+		if _, err := f.right.ReadMany(ctx, nil); err != nil {
+			return nil, err
+		}
+		return found, nil
 	}
 	f.plant = func(r record) {
 		r.Key = same(r.Key)

@@ -42,6 +42,8 @@ const (
 	NeedsRenewer
 	// NeedsReader marks a rule for a [persistence.Reader].
 	NeedsReader
+	// NeedsBatchReader marks a rule for a [storekit.BatchReader].
+	NeedsBatchReader
 	// NeedsPlanter marks a rule for a [Planter].
 	NeedsPlanter
 	// NeedsRun marks a rule for a store whose format has a place for what a record says of its
@@ -66,6 +68,8 @@ func (n Need) String() string {
 		return "persistence.Renewer"
 	case NeedsReader:
 		return "persistence.Reader"
+	case NeedsBatchReader:
+		return "storekit.BatchReader"
 	case NeedsPlanter:
 		return "storetest.Planter"
 	case NeedsRun:
@@ -92,6 +96,8 @@ func (n Need) metBy(store persistence.Store) bool {
 		_, met = store.(persistence.Renewer)
 	case NeedsReader:
 		_, met = store.(persistence.Reader)
+	case NeedsBatchReader:
+		_, met = store.(storekit.BatchReader)
 	case NeedsPlanter:
 		_, met = store.(Planter)
 	case NeedsRun:
@@ -154,6 +160,7 @@ func Rules() []Rule {
 		raceRules(),
 		contextRules(),
 		readRules(),
+		readManyRules(),
 		operateRules(),
 		executionRules(),
 		roomRules(),

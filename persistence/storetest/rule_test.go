@@ -46,9 +46,9 @@ func TestARuleIsNotApplicableToAStoreWithoutTheAbilityItNeeds(t *testing.T) {
 		lacks []storetest.Need
 	}{
 		{"a plain store", plain{persistence.NewMemory()},
-			[]storetest.Need{storetest.NeedsCheckpointer, storetest.NeedsRenewer, storetest.NeedsReader, storetest.NeedsPlanter, storetest.NeedsForgetter, storetest.NeedsLister, storetest.NeedsSizer, storetest.NeedsLedger}},
+			[]storetest.Need{storetest.NeedsCheckpointer, storetest.NeedsRenewer, storetest.NeedsReader, storetest.NeedsBatchReader, storetest.NeedsPlanter, storetest.NeedsForgetter, storetest.NeedsLister, storetest.NeedsSizer, storetest.NeedsLedger}},
 		{"a store that refuses checkpoints", refusing{persistence.NewMemory()},
-			[]storetest.Need{storetest.NeedsCheckpointer, storetest.NeedsRenewer, storetest.NeedsReader, storetest.NeedsPlanter, storetest.NeedsForgetter, storetest.NeedsLister, storetest.NeedsSizer, storetest.NeedsLedger}},
+			[]storetest.Need{storetest.NeedsCheckpointer, storetest.NeedsRenewer, storetest.NeedsReader, storetest.NeedsBatchReader, storetest.NeedsPlanter, storetest.NeedsForgetter, storetest.NeedsLister, storetest.NeedsSizer, storetest.NeedsLedger}},
 		{"a store without plants", persistence.NewMemory(),
 			[]storetest.Need{storetest.NeedsPlanter, storetest.NeedsLister, storetest.NeedsSizer, storetest.NeedsLedger}},
 		{"a store with everything", newFlawed(func(*flawed) {}), nil},

@@ -135,7 +135,7 @@ var misowned = []sabotage{
 	},
 	{
 		"a failure is run again",
-		[]string{"complete/failed", "release/finished", "expiry/never"},
+		[]string{"complete/failed", "release/finished", "expiry/never", "read-many/finished"},
 		func(f *flawed) {
 			f.misread = func(_ *claim, found *record) {
 				if found.Status == persistence.StatusFailed {

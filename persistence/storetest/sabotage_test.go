@@ -21,7 +21,7 @@ type sabotage struct {
 }
 
 func sabotages() []sabotage {
-	return slices.Concat(misjudged, misowned, misrenewed, mangled, mishandled, misoperated, miscommitted)
+	return slices.Concat(misjudged, misowned, misrenewed, mangled, mishandled, misoperated, misread, miscommitted)
 }
 
 func TestASabotagedStoreFailsUnderTheRulesItBreaksAndNoOthers(t *testing.T) {
