@@ -3,8 +3,11 @@ package idempotent
 import (
 	"context"
 	"errors"
+	"fmt"
 	"log/slog"
+	"sync"
 
+	"github.com/ikkai-go/idempotency/internal/relay"
 	"github.com/ikkai-go/idempotency/persistence"
 )
 
@@ -36,7 +39,9 @@ type ahead struct {
 	calls    int
 	identify func(call int) Identity
 
-	turn     chan struct{} // whose what follows is; also while looking: who comes meanwhile wants to know, too
+	turn chan struct{} // of looking: who comes meanwhile wants to know, too
+
+	mu       sync.Mutex // of what follows
 	probed   bool
 	on       bool
 	failed   int  // looks, in a row
@@ -94,73 +99,97 @@ func (g *Guard) claimed(c persistence.Claim, r persistence.Record) {
 	}
 }
 
-// reach looks as far as the call.
+// reach looks as far as the call. One that would wait too long for another's look goes on without.
 func (a *ahead) reach(ctx context.Context, b budget, call int) {
-	a.turn <- struct{}{}
-	defer func() { <-a.turn }()
-	if !a.probed && !a.over {
-		a.probed = true
-		a.on = a.probe(ctx, b) > 0
+	if a.knows(call) {
+		return
 	}
-	if !a.on {
+	asking, cancel := b.asking(ctx)
+	defer cancel()
+	select {
+	case a.turn <- struct{}{}:
+		defer func() { <-a.turn }()
+	case <-asking.Done():
+		return
+	}
+	if probes := a.probes(); len(probes) > 0 {
+		finished := a.read(ctx, b, probes)
+		a.goOn(finished > 0)
+	}
+	for calls := a.due(call); len(calls) > 0; calls = a.due(call) {
+		finished := a.read(ctx, b, calls)
+		a.goOn(a.guard.config.ReadFirst || finished*worthwhile >= len(calls))
+	}
+}
+
+// knows tells whether there is nothing more to find out about a call.
+func (a *ahead) knows(call int) bool {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return a.looked[call] || a.over
+}
+
+// probes are some calls from all over the batch, the first time.
+func (a *ahead) probes() (calls []int) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.probed || a.over {
+		return nil
+	}
+	a.probed = true
+	probes := min(a.calls*probedOfHundred/100, mostProbed)
+	for i := range probes {
+		calls = append(calls, i*a.calls/probes)
+	}
+	return calls
+}
+
+// due are the next calls to look for until one is among them; none where it is, or where looking is not
+// worthwhile.
+func (a *ahead) due(call int) (calls []int) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	switch {
+	case a.over:
+		return nil
+	case !a.on:
 		a.next = max(a.next, call+1)
-	} else if call >= a.next+lookWindow { // those between are not coming
+	case call >= a.next+lookWindow: // those between are not coming
 		a.next = call
 	}
-	for a.on && !a.over && call >= a.next {
-		a.look(ctx, b)
+	if call < a.next {
+		return nil
 	}
-}
-
-// probe looks for some records from all over the batch, and returns how many are finished.
-func (a *ahead) probe(ctx context.Context, b budget) (finished int) {
-	probes := min(a.calls*probedOfHundred/100, mostProbed)
-	calls := make([]int, probes)
-	for i := range calls {
-		calls[i] = i * a.calls / probes
-	}
-	return a.read(ctx, b, calls)
-}
-
-// look looks for the next records.
-func (a *ahead) look(ctx context.Context, b budget) {
-	var calls []int
 	for ; a.next < a.calls && len(calls) < lookWindow; a.next++ {
 		if !a.looked[a.next] {
 			calls = append(calls, a.next)
 		}
 	}
-	finished := a.read(ctx, b, calls)
-	if !a.guard.config.ReadFirst && finished*worthwhile < len(calls) {
-		a.on = false
-	}
+	return calls
 }
 
-// read reads the records of some calls, and returns how many are finished.
+func (a *ahead) goOn(on bool) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.on = on
+}
+
+// read reads the records of some calls, and returns how many are finished, and not over.
 func (a *ahead) read(ctx context.Context, b budget, calls []int) (finished int) {
-	keys := make([]string, 0, len(calls))
 	callsOf := make(map[string][]int, len(calls))
-	for _, call := range calls {
-		key, err := a.identify(call).RecordKey(ctx)
-		if err != nil {
-			continue // the call will tell
-		}
-		if callsOf[key] == nil {
-			keys = append(keys, key)
-		}
-		callsOf[key] = append(callsOf[key], call)
+	var records []persistence.Record
+	var err error
+	// What panics here does so again in the call that it belongs to, if that comes to it.
+	ended := relay.Run(func() { records, err = a.ask(ctx, b, calls, callsOf) })
+	if !ended.Returned() {
+		err = &unwoundLook{ended}
 	}
-	if len(keys) == 0 {
-		return 0
-	}
-	asking, cancel := b.asking(ctx)
-	defer cancel()
-	looking, cancel := firstHalf(asking)
-	defer cancel()
-	records, err := a.guard.many.ReadMany(looking, keys)
 	a.failing(ctx, err)
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	now := wallClock()
 	for _, r := range records {
-		if !r.Status.Finished() {
+		if !r.Status.Finished() || r.Expired(now) {
 			continue
 		}
 		for _, call := range callsOf[r.Key] {
@@ -175,26 +204,64 @@ func (a *ahead) read(ctx context.Context, b budget, calls []int) (finished int) 
 	return finished
 }
 
+// ask asks for the records of some calls, and notes whose they are.
+func (a *ahead) ask(ctx context.Context, b budget, calls []int, callsOf map[string][]int) ([]persistence.Record, error) {
+	keys := make([]string, 0, len(calls))
+	for _, call := range calls {
+		key, err := a.identify(call).RecordKey(ctx)
+		if err != nil {
+			continue // the call will tell
+		}
+		if callsOf[key] == nil {
+			keys = append(keys, key)
+		}
+		callsOf[key] = append(callsOf[key], call)
+	}
+	if len(keys) == 0 {
+		return nil, nil
+	}
+	asking, cancel := b.asking(ctx)
+	defer cancel()
+	looking, cancel := firstHalf(asking)
+	defer cancel()
+	return a.guard.many.ReadMany(looking, keys)
+}
+
 // failing says so, once, where looking does not work, and gives it up: the records are claimed.
 func (a *ahead) failing(ctx context.Context, err error) {
-	if err == nil {
-		a.failed = 0
-		return
-	}
-	a.failed++
 	unsupported := errors.Is(err, errors.ErrUnsupported)
-	a.over = unsupported || !persistence.Retryable(err) || a.failed >= mostFailedLooks
-	if a.over && !unsupported && ctx.Err() == nil {
+	if a.givesUp(err) && !unsupported && ctx.Err() == nil {
 		a.guard.logger().LogAttrs(ctx, slog.LevelWarn, "idempotency: looking ahead failed, each record is claimed",
 			slog.String("event", "look_ahead_failed"), slog.String("operation", a.guard.config.Operation), slog.Any("error", err))
 	}
 }
 
+// givesUp notes what has become of a look, and tells whether it was the last one.
+func (a *ahead) givesUp(err error) bool {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if err == nil {
+		a.failed = 0
+		return false
+	}
+	a.failed++
+	_, unwound := errors.AsType[*unwoundLook](err)
+	a.over = unwound || errors.Is(err, errors.ErrUnsupported) || !persistence.Retryable(err) || a.failed >= mostFailedLooks
+	return a.over
+}
+
+// unwoundLook says that a look did not return: a store, or what it asks, has panicked.
+type unwoundLook struct{ relay.Ending }
+
+func (u *unwoundLook) Error() string {
+	return fmt.Sprintf("%v: %v\n%s", errUnwound, u.Value, u.Stack)
+}
+
 // take returns what was found of a call. A call that is repeated is no replay of what was
 // known before it.
 func (a *ahead) take(call int) (r persistence.Record, finished, looked bool) {
-	a.turn <- struct{}{}
-	defer func() { <-a.turn }()
+	a.mu.Lock()
+	defer a.mu.Unlock()
 	r, finished = a.found[call]
 	looked = a.looked[call]
 	delete(a.found, call)
@@ -203,8 +270,8 @@ func (a *ahead) take(call int) (r persistence.Record, finished, looked bool) {
 
 // note counts what claims find. Where many are replays, looking is worthwhile after all.
 func (a *ahead) note(replayed bool) {
-	a.turn <- struct{}{}
-	defer func() { <-a.turn }()
+	a.mu.Lock()
+	defer a.mu.Unlock()
 	if a.on || a.over {
 		return
 	}
