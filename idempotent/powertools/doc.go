@@ -26,6 +26,9 @@
 // from nothing. The same errors bound what an expression may cost. A result that would
 // come back as another value is left out of the record, and duplicates are told so.
 //
+// Where Lambda isolates tenants, a guard's keys have the tenant and the peer's have not:
+// nothing is shared then, unless [idempotent.Config] has TenantsShareRecords.
+//
 // Use [idempotent.Guard.Handler], which sees the event as Lambda delivers it.
 //
 // # Why there is another JMESPath

@@ -3,9 +3,12 @@ package powertools_test
 import (
 	"context"
 	"errors"
+	"fmt"
+	"strings"
 	"testing"
 	"time"
 
+	"github.com/aws/aws-lambda-go/lambdacontext"
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
@@ -216,5 +219,26 @@ func TestARecordLastsAsLongAsThePeersOwn(t *testing.T) {
 	}
 	if got := peer.Config(idempotent.Config{TTL: time.Hour}).TTL; got != time.Hour {
 		t.Errorf("a TTL of one's own becomes %v", got)
+	}
+}
+
+// A tenant is a part of a guard's keys and not of the peer's: they are the same where the guard
+// is told that tenants share its records.
+func TestTheKeysOfTenantsAreThePeersWhereTheyAreShared(t *testing.T) {
+	ctx := lambdacontext.NewContext(t.Context(), &lambdacontext.LambdaContext{TenantID: "blue"})
+	payload := []byte(`{"id":"a"}`)
+	peer, table := newPythonTable(t)
+	theirs, _, err := peer.Identify(payload)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for shared, want := range map[bool]string{true: theirs, false: strings.Replace(theirs, "#", "#@blue#", 1)} {
+		guard, err := idempotent.New(table.store, peer.Config(idempotent.Config{Operation: fmt.Sprint("orders-", shared), TenantsShareRecords: shared}))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if key, err := guard.RecordKey(ctx, payload); err != nil || key != want {
+			t.Errorf("shared %v: %q, %v; want %q", shared, key, err, want)
+		}
 	}
 }
