@@ -1,7 +1,9 @@
 package idempotency_test
 
 import (
+	"io/fs"
 	"maps"
+	"path/filepath"
 	"reflect"
 	"regexp"
 	"slices"
@@ -55,6 +57,29 @@ func TestTheTablesOfTheGuidesAreComplete(t *testing.T) {
 		for _, match := range found {
 			have(home.pages, match[1])
 		}
+	}
+}
+
+// What filters can go by, in every line that the library logs, has a row in the runbook.
+func TestEveryLoggedEventIsExplained(t *testing.T) {
+	rows := documents(t)["docs/operate.md"].rows()
+	logged := regexp.MustCompile(`slog\.String\("event", "(\w+)"\)|\tevent\w+ += "(\w+)"`)
+	found := 0
+	err := filepath.WalkDir("idempotent", func(path string, _ fs.DirEntry, err error) error {
+		if err != nil || !strings.HasSuffix(path, ".go") || strings.HasSuffix(path, "_test.go") {
+			return err
+		}
+		for _, match := range logged.FindAllStringSubmatch(readFile(t, path), -1) {
+			found++
+			name := "`" + match[1] + match[2] + "`"
+			if !slices.ContainsFunc(rows, func(row string) bool { return strings.Contains(row, name) }) {
+				t.Errorf("%s logs %s, and docs/operate.md has no row for it", path, name)
+			}
+		}
+		return nil
+	})
+	if err != nil || found < 6 {
+		t.Errorf("found %d, %v", found, err)
 	}
 }
 
