@@ -71,7 +71,7 @@ type Config struct {
 	// transaction, if nobody else's have: one request in all. The others get the
 	// result that was committed; also where their own run has failed, which costs a
 	// read, and is told by the next try where that read came too early. Needs a store that is a [storekit.Transactor] and a
-	// [persistence.Reader], and excludes Steps. Defaults to false.
+	// [persistence.Reader], and excludes Steps and durable functions. Defaults to false.
 	OnlyEnlists bool
 
 	// TTL is how long an outcome is replayed, counted from its completion.
@@ -102,8 +102,8 @@ type Config struct {
 	// ExecutionTimeout is how long an execution may live of a function that is durable: the
 	// ExecutionTimeout of its DurableConfig. An execution that has ended otherwise than by its
 	// function's answer (stopped, timed out, failed without one) locks its key for so long,
-	// counted from its start. Defaults to 31,622,400 seconds, the longest that Lambda takes.
-	// Of no effect elsewhere.
+	// counted from its start. One that is paused together with its timeout lives longer: allow
+	// for that. Defaults to 31,622,400 seconds, the longest that Lambda takes. Of no effect elsewhere.
 	ExecutionTimeout time.Duration
 
 	// ClockSkew is by how much the clocks of two environments may differ. It is

@@ -29,6 +29,7 @@ type (
 )
 
 func (durableContext) ExecutionArn() string { return executionA }
+func (durableContext) IsReplaying() bool    { return false }
 func (stepContext) Attempt() int            { return 1 }
 
 // In a durable function nobody can tell a suspension from an end, whatever the door: also an answer

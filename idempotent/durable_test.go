@@ -247,6 +247,25 @@ func TestAnOldInvocationThatWakesUpCostsTheNewerOneARetry(t *testing.T) {
 	}
 }
 
+// A claim that comes after the end of its execution finds no record where that has failed. It is
+// nobody's then, as that of an execution which was stopped.
+func TestAnInvocationThatWakesUpAfterItsExecutionHasFailedLocksTheKey(t *testing.T) {
+	lab.InVirtualTime(t, func(t *testing.T, store persistence.Store) {
+		d := newDurable(t, store)
+		d.config.ExecutionTimeout = time.Hour
+		old := fmt.Sprintf(firstInvocation, executionA, time.Now().UnixMilli(), `{"id":"order 1"}`)
+		d.started[executionA] = time.Now()
+		d.answers(failed)
+		d.wants(executionA, failed, 1)
+		d.says = func(context.Context) (json.RawMessage, error) { return nil, errors.New("invalid checkpoint token") }
+		_, _ = d.send(old)
+		d.refuses(executionB, "InProgressError", idempotent.CodeInProgress, 2)
+		time.Sleep(time.Hour + time.Second)
+		d.answers(succeeded)
+		d.wants(executionC, succeeded, 3)
+	})
+}
+
 // An execution ends with the answer that it has failed: nobody would give its key up after that.
 // So the answer is an error for as long as the record does not say so.
 func TestAnExecutionDoesNotFailBeforeItsRecordSaysSo(t *testing.T) {
@@ -330,6 +349,26 @@ func TestAResultThatOnlyTheServiceHasIsNotReplayedAsAnEmptyOne(t *testing.T) {
 	d.answers(nothing)
 	d.wants(executionA, nothing, 2)
 	d.wants(executionB, nothing, 2)
+}
+
+// An execution whose answer was lost has succeeded, also where its result is not recorded: the
+// function has it. A duplicate has not.
+func TestAnExecutionWhoseAnswerWasLostIsAnsweredByItsFunction(t *testing.T) {
+	lab.InVirtualTime(t, func(t *testing.T, store persistence.Store) {
+		d := newDurable(t, store)
+		d.config.OnlyLock = true
+		d.answers(succeeded)
+		d.wants(executionA, succeeded, 1)
+		d.wants(executionA, succeeded, 2)
+		d.refuses(executionB, "ResultNotStoredError", idempotent.CodeResultNotStored, 2)
+		d.says = func(context.Context) (json.RawMessage, error) { return nil, errDown }
+		if got, err := d.invoke(executionA); !errors.Is(err, errDown) {
+			t.Errorf("got %s, %v", got, err)
+		}
+		d.answers(succeeded)
+		d.wants(executionA, succeeded, 4)
+		d.refuses(executionB, "ResultNotStoredError", idempotent.CodeResultNotStored, 4)
+	})
 }
 
 func TestWhatPassesHasAnExecutionInvokedAgain(t *testing.T) {

@@ -55,7 +55,10 @@ var errExecutionFailed = errors.New("idempotent: the durable execution has faile
 // are known, too. Nothing in there tells whether the execution is suspended: its SDK says it by
 // an error like others, which the function may drop, and answers PENDING all the same.
 func entering(ctx context.Context) context.Context {
-	if _, durable := ctx.(interface{ ExecutionArn() string }); durable {
+	if _, durable := ctx.(interface {
+		ExecutionArn() string
+		IsReplaying() bool
+	}); durable {
 		return context.WithValue(ctx, enteredKey{}, true)
 	}
 	return ctx
@@ -90,6 +93,23 @@ func (g *Guard) refuseDurable(ctx context.Context, of *execution) error {
 	default:
 		return nil
 	}
+}
+
+// resultLost tells whether a finished record is the execution's own, whose answer has been lost,
+// and does not have the result. The function does: its steps return what they have returned.
+func (x *execution) resultLost(r persistence.Record) bool {
+	return x != nil && r.Status == persistence.StatusCompleted && r.ResultOmitted && strings.HasPrefix(r.Owner, x.prefix())
+}
+
+// answerAgain runs the function of an execution whose record is finished, for its answer.
+func (g *Guard) answerAgain(ctx context.Context, b budget, r persistence.Record, run body) error {
+	if err := b.late(ctx, r.Key); err != nil {
+		return err
+	}
+	g.report(ctx, Event{Kind: EventResumed, Key: r.Key, Attempt: r.Attempt})
+	c := g.newCalling(r.Key, r.Attempt)
+	_, err := g.runWithout(ctx, b, c, g.openUnrecorded(b, c), run, new(effect))
+	return err
 }
 
 // suspend leaves the record to the execution, as it is: its next invocation finds it.

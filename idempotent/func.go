@@ -23,7 +23,7 @@ import (
 // comes with it is the function's own.
 //
 // In a durable function a call is refused with *ConfigError, and nothing runs: where the context is
-// the function's own (it has a method ExecutionArn), since there nobody can tell whether the
+// the function's own (it has methods ExecutionArn and IsReplaying), since there nobody can tell whether the
 // execution is suspended or over. Wrap the whole durable handler with [Guard.Handler]; a durable
 // step has a context of its own, in which calls are as elsewhere. See docs/durable.md.
 //

@@ -76,6 +76,8 @@ func (g *Guard) call(ctx context.Context, identify func() (request, error), run 
 	switch {
 	case err == nil && owns(claim, got.record):
 		return g.execute(ctx, b, got, id.execution, run)
+	case err == nil && id.execution.resultLost(got.record):
+		return nil, g.answerAgain(ctx, b, got.record, run)
 	case err == nil:
 		got.reportWait(ctx, g)
 		return g.replay(ctx, got.record)

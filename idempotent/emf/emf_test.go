@@ -194,6 +194,25 @@ func TestWhatBecomesOfDuplicatesIsCounted(t *testing.T) {
 	})
 }
 
+// What an invocation of a durable function answers is no error; how it has ended is counted all the same.
+func TestASuspensionIsCountedAsOne(t *testing.T) {
+	p, m := newMetrics(t)
+	handler := newGuard(t, m, idempotent.Config{Key: idempotency.MustJMESPath("id")}).Handler(func(context.Context) (json.RawMessage, error) {
+		return json.RawMessage(`{"Status":"PENDING"}`), nil
+	})
+	for _, execution := range []string{"a", "b"} {
+		event := fmt.Sprintf(`{"DurableExecutionArn":%q,"CheckpointToken":"t","InitialExecutionState":{"Operations":[`+
+			`{"Type":"EXECUTION","ExecutionDetails":{"InputPayload":"{\"id\":1}"}}]}}`, execution)
+		if _, err := handler.Invoke(t.Context(), []byte(event)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	expect(t, p.take(), 2, map[string]float64{
+		"calls of payment suspended": 1, "runs of payment": 1, "suspended of payment": 1, "run_duration of payment": 1, "request_duration of payment": 2,
+		"calls of payment in_progress": 1, "turned_away of payment": 1,
+	})
+}
+
 // The messages of a queue come in one event, and make one line; and one more for each
 // code that they end with.
 func TestABatchPrintsALine(t *testing.T) {

@@ -2,6 +2,7 @@ package otelguard_test
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -206,6 +207,35 @@ func TestCallsAreMeasured(t *testing.T) {
 	}
 	if got := l.metrics(t); !maps.Equal(got, want) {
 		t.Errorf("measured %v, want %v", got, want)
+	}
+}
+
+// An invocation of a durable function that is suspended has neither completed nor failed.
+func TestASuspensionIsNoFailure(t *testing.T) {
+	l, guard := newLab(t, idempotent.Config{Key: idempotency.MustJMESPath("id")})
+	handler := guard.Handler(func(context.Context) (json.RawMessage, error) { return json.RawMessage(`{"Status":"PENDING"}`), nil })
+	for _, execution := range []string{"a", "b"} {
+		event := fmt.Sprintf(`{"DurableExecutionArn":%q,"CheckpointToken":"t","InitialExecutionState":{"Operations":[`+
+			`{"Type":"EXECUTION","ExecutionDetails":{"InputPayload":"{\"id\":1}"}}]}}`, execution)
+		if _, err := handler.Invoke(t.Context(), []byte(event)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want := []string{
+		"call payment > request acquire: completed", "call payment > request acquire: completed",
+		"call payment > run payment: suspended with the status Unset", "call payment: in_progress", "call payment: suspended with the status Unset"}
+	if got := l.tree(); !slices.Equal(got, want) {
+		t.Errorf("spans\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
+	}
+	for name, want := range map[string]float64{
+		"idempotency.suspended operation=payment":              1,
+		"idempotency.calls code=suspended operation=payment":   1,
+		"idempotency.calls code=in_progress operation=payment": 1,
+		"idempotency.calls code=completed operation=payment":   0,
+	} {
+		if got := l.metrics(t)[name]; got != want {
+			t.Errorf("%s is %v, want %v", name, got, want)
+		}
 	}
 }
 

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/ikkai-go/idempotency"
@@ -14,6 +15,10 @@ import (
 
 // Beside is what an execution that is suspended, dead or under way keeps others from.
 const Beside Promise = "no execution runs beside another one that is not over"
+
+// Freed is what whoever is told that an execution is over may rely on: nothing of it comes any
+// more that could give its record up.
+const Freed Promise = "no execution ends and holds its record"
 
 // executionTimeout is how long an execution may live, and invocationsApart how many there
 // are: callers are their invocations in turn.
@@ -61,6 +66,22 @@ func (w *world) judgeBeside(p *Process) {
 		if x != p.execution && x.entered && !x.over && w.now().Add(Allowance).Before(x.started.Add(executionTimeout)) {
 			w.violate(Beside, "%s runs for %s, and %s is not over", p.name, p.execution.arn, x.arn)
 		}
+	}
+}
+
+// judgeFreed judges an answer that ends its execution. Its service goes by that of the newest
+// invocation. A late copy of a claim leaves a record of nobody, here as everywhere.
+func (w *world) judgeFreed(p *Process) {
+	if !w.system.Durable || p.err != nil && !p.failed || w.faultsLeft < w.bounds.Faults {
+		return
+	}
+	for _, newer := range w.processes[p.index+1:] {
+		if newer.execution == p.execution && newer.begun {
+			return
+		}
+	}
+	if r := w.record; r.exists && r.Status == persistence.StatusProcessing && strings.HasPrefix(r.Owner, p.execution.arn+"#") {
+		w.violate(Freed, "%s ends %s, and there is %s", p.name, p.execution.arn, w.describe(r))
 	}
 }
 

@@ -12,3 +12,9 @@ func TestAnExecutionWhoseLeaseEndsWithItsInvocationDoesNotKeepOthersOut(t *testi
 	const how = "leases end with the invocation"
 	mustBreak(t, spoiled{hurries: true}.in(OnMemory(plain).Executions(), how), Bounds{Callers: 2, Passes: 1}, Beside)
 }
+
+// A record that its execution has not given up locks its key for as long as that might have lived.
+func TestAnExecutionThatFailsBeforeItsRecordIsGivenUpLeavesItLocked(t *testing.T) {
+	const how = "releases are not carried out"
+	mustBreak(t, spoiled{keeps: true}.in(OnMemory(plain).Executions(), how), Bounds{Callers: 1}, Freed)
+}

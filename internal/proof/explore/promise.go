@@ -35,7 +35,7 @@ const (
 const Once Promise = "the function runs once before its record expires"
 
 var promises = []Promise{
-	Alone, Beside, Fenced, Held, Stable, Owner, Inert, Innocent, Truthful, Bounded, Live, Claimed, Helps, Final, Once,
+	Alone, Beside, Freed, Fenced, Held, Stable, Owner, Inert, Innocent, Truthful, Bounded, Live, Claimed, Helps, Final, Once,
 	Finished, Kept, Started, Backward, Reverse, Undone, Paired, Documented, Roomy, Committed,
 }
 
@@ -150,6 +150,7 @@ func (w *world) judgeEnds() {
 
 // judgeEnd judges an answer.
 func (w *world) judgeEnd(p *Process) {
+	w.judgeFreed(p)
 	switch {
 	case errors.Is(p.err, ErrRejected) && p.met == p.index:
 		w.violate(Innocent, "%s is told that another run is under way, but it is its own record", p.name)

@@ -30,6 +30,7 @@ type spoiled struct {
 	loses    string // the end of the names of the entries that are not written
 	anybody  bool   // may checkpoint
 	removes  bool   // what is released, steps and all
+	keeps    bool   // what is released, and says that it is gone
 	succeeds bool   // always, whatever the outcome is
 	splits   bool   // transactions
 	confirms bool   // renewals, and does not carry them out
@@ -78,6 +79,9 @@ func (s spoiled) Renew(ctx context.Context, l persistence.Lease) error {
 }
 
 func (s spoiled) Release(ctx context.Context, l persistence.Lease) error {
+	if s.keeps {
+		return nil
+	}
 	err := s.Store.Release(ctx, l)
 	if s.removes {
 		s.table.RemoveExpired(time.Time{}) // Memory's does not ask for the time

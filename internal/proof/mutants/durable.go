@@ -103,8 +103,8 @@ var durableMutants = []mutant{
 	{
 		name:   "the key of an execution is selected from its envelope",
 		file:   "idempotent/handler.go",
-		old:    "h.guard.identifyEvent(input)",
-		new:    "h.guard.identifyEvent(payload)",
+		old:    "		id, err := h.guard.identifyEvent(input)\n",
+		new:    "		input = payload\n		id, err := h.guard.identifyEvent(input)\n",
 		caught: []test{{"idempotent", "TestKeysOfDurableFunctionsAreSelectedFromWhatTheCallerHasSent"}},
 	},
 	{
@@ -155,6 +155,13 @@ var durableMutants = []mutant{
 		old:    "Code: CodeSuspended}",
 		new:    "Code: CodeCompleted}",
 		caught: []test{{"idempotent", "TestObserversAreToldHowAnInvocationHasEnded"}},
+	},
+	{
+		name:   "an execution whose answer was lost has failed",
+		file:   "idempotent/execution.go",
+		old:    "return x != nil && r.Status == persistence.StatusCompleted",
+		new:    "return false && r.Status == persistence.StatusCompleted",
+		caught: []test{{"idempotent", "TestAnExecutionWhoseAnswerWasLostIsAnsweredByItsFunction"}},
 	},
 	{
 		name:   "nobody counts what is suspended",
