@@ -227,11 +227,12 @@ func (a *ahead) ask(ctx context.Context, b budget, calls []int, callsOf map[stri
 	return a.guard.many.ReadMany(looking, keys)
 }
 
-// failing says so, once, where looking does not work, and gives it up: the records are claimed.
+// failing says so, once, where looking does not work, and gives it up: each record is asked for by
+// itself, as without.
 func (a *ahead) failing(ctx context.Context, err error) {
 	unsupported := errors.Is(err, errors.ErrUnsupported)
 	if a.givesUp(err) && !unsupported && ctx.Err() == nil {
-		a.guard.logger().LogAttrs(ctx, slog.LevelWarn, "idempotency: looking ahead failed, each record is claimed",
+		a.guard.logger().LogAttrs(ctx, slog.LevelWarn, "idempotency: looking ahead failed, each record is asked for by itself",
 			slog.String("event", "look_ahead_failed"), slog.String("operation", a.guard.config.Operation), slog.Any("error", err))
 	}
 }

@@ -134,7 +134,7 @@ type Config struct {
 	// looking for six records of a hundred, 16 at most, and by what claims find. A batch of fewer
 	// than 17 calls is claimed; with ReadFirst it always looks. It needs a store that can (all of
 	// this module can), and on DynamoDB the permission dynamodb:BatchGetItem; without it, and
-	// where looking fails, all are claimed. Defaults to false.
+	// where looking fails, each is asked for by itself. Defaults to false.
 	NoLookAhead bool
 
 	// FailOpen prefers an answer to protection where the store can't be reached: where the
