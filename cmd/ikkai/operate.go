@@ -37,6 +37,7 @@ func runCost(_ context.Context, args []string, stdout, stderr io.Writer) error {
 	flags.IntVar(&load.Result, "result", 512, "bytes of a result")
 	flags.IntVar(&load.Steps, "steps", 0, "steps of a request")
 	flags.IntVar(&load.StepOutput, "step-output", 64, "bytes of a step's output")
+	flags.IntVar(&load.Event, "event", 0, "bytes of the event that guards with KeepEvent keep; none is kept over 64 KB")
 	flags.BoolVar(&load.ReadFirst, "read-first", false, "guards with ReadFirst")
 	flags.DurationVar(&load.TTL, "ttl", 24*time.Hour, "how long records are kept")
 	flags.Float64Var(&load.PerMillionWrites, "price-writes", 0, "price of a million write units")

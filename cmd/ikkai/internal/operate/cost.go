@@ -15,6 +15,7 @@ type Load struct {
 	Result     int     // bytes
 	Steps      int     // of each request
 	StepOutput int     // bytes of each
+	Event      int     // bytes of a kept one (idempotent.Config.KeepEvent); 0 where none is kept
 	ReadFirst  bool
 	TTL        time.Duration
 
@@ -34,9 +35,11 @@ type Line struct {
 const (
 	processing   = 348
 	completed    = 334
-	stepsMap     = 8   // the map of steps
-	stepName     = 16  // of a step, as names are
-	stepEntry    = 22  // what is recorded beside name and output: "Steps" of the same page
+	stepsMap     = 8  // the map of steps
+	stepName     = 16 // of a step, as names are
+	stepEntry    = 22 // what is recorded beside name and output: "Steps" of the same page
+	eventName    = 5  // of the attribute
+	mostEvent    = 64 << 10
 	itemOverhead = 100 // that storage is charged besides
 )
 
@@ -46,10 +49,10 @@ func (l Load) Lines() []Line {
 	if l.Steps > 0 {
 		steps = stepsMap + l.Steps*l.step()
 	}
-	finished := completed + l.Result + steps
-	first := Line{Path: "first runs", Times: l.Requests, Writes: 1 + writeUnits(max(processing+steps, finished))}
+	finished, running := completed+l.Result+steps, processing+l.event()
+	first := Line{Path: "first runs", Times: l.Requests, Writes: writeUnits(running) + writeUnits(max(running+steps, finished))}
 	for n := range l.Steps {
-		first.Writes += writeUnits(processing + stepsMap + (n+1)*l.step())
+		first.Writes += writeUnits(running + stepsMap + (n+1)*l.step())
 	}
 	again := Line{Path: "duplicates", Times: l.Requests * l.Duplicates, Writes: writeUnits(finished)}
 	if l.ReadFirst {
@@ -66,6 +69,14 @@ func (l Load) Lines() []Line {
 	return append(lines, Line{Path: fmt.Sprintf("storage of %.2f GB", gigabytes), Cost: gigabytes * l.PerGBMonth})
 }
 
+// event is what a record is larger by while it keeps one. Larger ones than 64 KB are not kept.
+func (l Load) event() int {
+	if l.Event == 0 || l.Event > mostEvent {
+		return 0
+	}
+	return eventName + l.Event
+}
+
 func (l Load) step() int { return stepName + stepEntry + l.StepOutput }
 
 // Reckon prints what a month costs.
@@ -75,7 +86,7 @@ func Reckon(l Load, asJSON bool, stdout io.Writer) error {
 			return &UsageError{"a number has to be one"}
 		}
 	}
-	if l.Requests < 0 || l.Duplicates < 0 || l.Result < 0 || l.Steps < 0 || l.StepOutput < 0 || l.TTL < 0 || l.PerMillionWrites < 0 || l.PerMillionReads < 0 || l.PerGBMonth < 0 {
+	if l.Requests < 0 || l.Duplicates < 0 || l.Result < 0 || l.Steps < 0 || l.StepOutput < 0 || l.Event < 0 || l.TTL < 0 || l.PerMillionWrites < 0 || l.PerMillionReads < 0 || l.PerGBMonth < 0 {
 		return &UsageError{"no number can be negative"}
 	}
 	rows := [][]string{{"A MONTH", "TIMES", "WRITE UNITS", "READ UNITS", "COST"}}

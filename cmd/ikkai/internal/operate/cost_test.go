@@ -56,12 +56,16 @@ func TestTheReckoningIsWhatIsCharged(t *testing.T) {
 	}
 }
 
-// TestTheReckoningOfStepsIsWhatIsCharged, of steps whose records grow over several units.
-func TestTheReckoningOfStepsIsWhatIsCharged(t *testing.T) {
+// TestTheReckoningOfStepsAndEventsIsWhatIsCharged, of records that grow over several units, and that keep
+// an event until they are finished.
+func TestTheReckoningOfStepsAndEventsIsWhatIsCharged(t *testing.T) {
 	name, version := lambdacontext.FunctionName, lambdacontext.FunctionVersion
 	t.Cleanup(func() { lambdacontext.FunctionName, lambdacontext.FunctionVersion = name, version })
 	lambdacontext.FunctionName, lambdacontext.FunctionVersion = "payment", "$LATEST"
-	for _, c := range []struct{ steps, output, result int }{{1, 64, 100}, {3, 64, 100}, {3, 1500, 100}, {12, 450, 2100}} {
+	for _, c := range []struct{ steps, output, result, event int }{
+		{1, 64, 100, 0}, {3, 64, 100, 0}, {3, 1500, 100, 0}, {12, 450, 2100, 0},
+		{0, 0, 100, 300}, {0, 0, 100, 10_000}, {0, 0, 9000, 3000}, {3, 64, 100, 2000}, {3, 64, 100, 64 << 10}, {3, 64, 100, 64<<10 + 1},
+	} {
 		db := dynamotest.New(t)
 		config := dynamostore.Config{Table: "idempotency"}
 		if err := dynamostore.CreateTable(t.Context(), db.Client(), config); err != nil {
@@ -77,11 +81,12 @@ func TestTheReckoningOfStepsIsWhatIsCharged(t *testing.T) {
 			step := saga.NewStep(saga.Spec[string]{Name: fmt.Sprintf("step-%011d", n)})
 			steps, declared = append(steps, step), append(declared, step)
 		}
-		guard, err := idempotent.New(store, idempotent.Config{Operation: "payment", Steps: saga.Steps(declared...)})
+		guard, err := idempotent.New(store, idempotent.Config{Operation: "payment", Steps: saga.Steps(declared...), KeepEvent: c.event > 0})
 		if err != nil {
 			t.Fatal(err)
 		}
-		load := Load{Requests: 1, Duplicates: 1, Result: c.result + 2, Steps: c.steps, StepOutput: c.output + 2, TTL: time.Hour}
+		load := Load{Requests: 1, Duplicates: 1, Result: c.result + 2, Steps: c.steps, StepOutput: c.output + 2, Event: c.event, TTL: time.Hour}
+		guard = guard.KeepingEvent(func() []byte { return []byte(strings.Repeat("e", c.event)) })
 		for i, line := range load.Lines()[:2] {
 			db.ResetLog()
 			ctx := lambdacontext.NewContext(t.Context(), &lambdacontext.LambdaContext{AwsRequestID: "c6af9ac6-7b61-11e6-9a41-93e8deadbeef"})
