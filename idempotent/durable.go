@@ -151,6 +151,26 @@ func isSuspension(err error) bool {
 	return ok
 }
 
+// answerWith is the answer of an execution that has a recorded result. One of before the function
+// was durable, or by which an operator has settled the request, is the result alone.
+func (x *execution) answerWith(result []byte) []byte {
+	if x == nil {
+		return result
+	}
+	known := json.NewDecoder(bytes.NewReader(result))
+	known.DisallowUnknownFields()
+	var r durableResponse
+	if known.Decode(&r) == nil && r.Status == durableSucceeded {
+		return result
+	}
+	text := string(result)
+	response, _ := json.Marshal(durableResponse{Status: durableSucceeded, Result: &text})
+	return response
+}
+
+// errOfExecution is why a recorded result is no answer of a function that is not durable any more.
+var errOfExecution = errors.New("it is the answer of a durable execution, and the function is not durable")
+
 // failedExecution is the failure that an execution has answered with. A failure for good
 // ([Permanent]) is known by its type's name, which is all that the answer has of it.
 func failedExecution(e *durableError) error {

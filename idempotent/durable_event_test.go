@@ -1,6 +1,7 @@
 package idempotent_test
 
 import (
+	"encoding/json"
 	"fmt"
 	"strings"
 	"testing"
@@ -165,4 +166,32 @@ func TestExecutionsOfAllVersionsAreThoseOfOneFunction(t *testing.T) {
 		d.refuses(strings.TrimSuffix(long, "e"), "InProgressError", idempotent.CodeInProgress, 1) // its name begins alike
 		d.wants(long, pending, 2)
 	})
+}
+
+// A function may become durable, and cease to be: what was recorded before is answered in the form of
+// the call, or refused. So is what an operator says a request has come to.
+func TestResultsAreAnsweredInTheFormOfTheCall(t *testing.T) {
+	plain := []byte(`{"id":"order 1"}`)
+	for result, want := range map[string]string{
+		`"receipt 1"`:                   succeeded,
+		`{"Status":"SHIPPED"}`:          `{"Status":"SUCCEEDED","Result":"{\"Status\":\"SHIPPED\"}"}`,
+		`{"Status":"SUCCEEDED","Id":1}`: `{"Status":"SUCCEEDED","Result":"{\"Status\":\"SUCCEEDED\",\"Id\":1}"}`,
+		succeeded:                       succeeded,
+	} {
+		memory := persistence.NewMemory()
+		handler := newTestGuard(t, &lab.Another{Store: memory}, idempotent.Config{}).Handler(func() (json.RawMessage, error) { return json.RawMessage(result), nil })
+		if got, err := handler.Invoke(t.Context(), plain); err != nil || string(got) != result {
+			t.Fatalf("got %s, %v", got, err)
+		}
+		d := newDurable(t, memory)
+		d.wants(executionA, want, 0)
+	}
+	memory := persistence.NewMemory()
+	d := newDurable(t, memory)
+	d.answers(succeeded)
+	d.wants(executionA, succeeded, 1)
+	handler := newTestGuard(t, &lab.Another{Store: memory}, idempotent.Config{}).Handler(func() { t.Error("it runs") })
+	if got, err := handler.Invoke(t.Context(), plain); idempotent.VerdictOf(err).Code != idempotent.CodeReplayUnreadable || strings.Contains(fmt.Sprint(err), "receipt") {
+		t.Errorf("got %s, %v", got, err)
+	}
 }

@@ -138,6 +138,9 @@ func kindOfMisfit(err error) string {
 	if own, ok := errors.AsType[*unreadForm](err); ok {
 		return own.Error()
 	}
+	if errors.Is(err, errOfExecution) {
+		return err.Error()
+	}
 	return fmt.Sprintf("%T", err)
 }
 

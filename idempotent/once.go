@@ -165,7 +165,7 @@ func (o *once) answer(ctx context.Context, record persistence.Record, cause erro
 		o.guard.report(ctx, Event{Kind: kindOf(err), Key: o.claim.Key, Attempt: record.Attempt, Err: err})
 		return nil, true, err
 	}
-	answer, err := o.guard.replay(ctx, record)
+	answer, err := o.guard.replay(ctx, record, nil)
 	return answer, true, err
 }
 

@@ -80,7 +80,7 @@ func (g *Guard) call(ctx context.Context, identify func() (request, error), run 
 		return nil, g.answerAgain(ctx, b, got.record, run)
 	case err == nil:
 		got.reportWait(ctx, g)
-		return g.replay(ctx, got.record)
+		return g.replay(ctx, got.record, id.execution)
 	case got.failsOpen:
 		return nil, g.failOpen(ctx, b, claim, err, run)
 	default:
@@ -113,7 +113,7 @@ func (g *Guard) execute(ctx context.Context, b budget, got acquisition, of *exec
 		err = t.settleResult(ctx)
 	}
 	if t.there != nil {
-		return g.replay(ctx, *t.there)
+		return g.replay(ctx, *t.there, of)
 	}
 	return nil, err
 }

@@ -15,23 +15,25 @@ type Replay struct {
 	Record    persistence.Record // with the result, and when it expires
 }
 
-// replay answers from a finished record.
-func (g *Guard) replay(ctx context.Context, r persistence.Record) (*replayed, error) {
-	result, err := g.storedAnswer(ctx, r)
+// replay answers from a finished record, to an execution where the call is one's.
+func (g *Guard) replay(ctx context.Context, r persistence.Record, of *execution) (*replayed, error) {
+	result, err := g.storedAnswer(ctx, r, of)
 	g.report(ctx, Event{Kind: EventReplayed, Key: r.Key, Attempt: r.Attempt, ExpiresAt: r.ExpiresAt, Err: err})
 	if err != nil {
 		return nil, err
 	}
-	return &replayed{key: r.Key, result: result}, nil
+	return &replayed{key: r.Key, result: of.answerWith(result)}, nil
 }
 
-func (g *Guard) storedAnswer(ctx context.Context, r persistence.Record) ([]byte, error) {
+func (g *Guard) storedAnswer(ctx context.Context, r persistence.Record, of *execution) ([]byte, error) {
 	form, _, enveloped := storekit.OpenEnvelope(r.Result)
 	switch {
 	case r.Status == persistence.StatusFailed:
 		return nil, replayFailure(r)
 	case r.ResultOmitted:
 		return nil, &ResultNotStoredError{Key: r.Key}
+	case of == nil && r.Execution() != "":
+		return nil, &ReplayError{Key: r.Key, Result: r.Result, Err: errOfExecution}
 	case enveloped:
 		return nil, &ReplayError{Key: r.Key, Result: r.Result, Err: &unreadForm{form}}
 	case g.config.OnReplay == nil:

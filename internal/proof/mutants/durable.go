@@ -164,6 +164,20 @@ var durableMutants = []mutant{
 		caught: []test{{"idempotent", "TestAnExecutionWhoseAnswerWasLostIsAnsweredByItsFunction"}},
 	},
 	{
+		name:   "a result of before is no answer of an execution",
+		file:   "idempotent/replay.go",
+		old:    "result: of.answerWith(result)",
+		new:    "result: result",
+		caught: []test{{"idempotent", "TestResultsAreAnsweredInTheFormOfTheCall"}},
+	},
+	{
+		name:   "the answer of an execution is a function's own",
+		file:   "idempotent/replay.go",
+		old:    "	case of == nil && r.Execution() != \"\":\n		return nil, &ReplayError{Key: r.Key, Result: r.Result, Err: errOfExecution}\n",
+		new:    "",
+		caught: []test{{"idempotent", "TestResultsAreAnsweredInTheFormOfTheCall"}},
+	},
+	{
 		name:   "nobody counts what is suspended",
 		file:   "idempotent/internal/measure/metric.go",
 		old:    "	case idempotent.EventSuspended:\n		return Suspended, true\n",
