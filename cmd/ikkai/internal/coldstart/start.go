@@ -57,8 +57,8 @@ func (s *starter) process(ctx context.Context, f *function) (err error) {
 	command.Stdout, command.Stderr = &printed, &printed
 	kill := func() error { return errors.Join(group.lift(), command.Process.Kill()) }
 	command.Cancel = kill
-	started := time.Now()
-	if err := command.Start(); err != nil {
+	started, err := group.start(command)
+	if err != nil {
 		return err
 	}
 	ended := make(chan struct{})

@@ -8,6 +8,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strconv"
+	"time"
 )
 
 // A function with 128 MB of memory has this share of a CPU, going by AWS's documentation:
@@ -138,11 +139,29 @@ func tryThrottle(root string) error {
 	return errors.Join(t.limit(), t.remove())
 }
 
-// command is a program that joins the group before it begins.
+// command is a program that waits for its start.
 func (t *throttle) command(ctx context.Context, program string) *exec.Cmd {
 	if t.folder == "" {
 		return exec.CommandContext(ctx, program)
 	}
-	const join = `echo $$ >"$0/cgroup.procs" && exec "$1"`
-	return exec.CommandContext(ctx, "/bin/sh", "-c", join, t.folder, program) //nolint:gosec // built by the caller
+	return exec.CommandContext(ctx, "/bin/sh", "-c", `read -r _; exec "$0"`, program) //nolint:gosec // built by the caller
+}
+
+// start starts what command has returned, in the group, and says when the program itself
+// began: to join a group takes longer than to start a program.
+func (t *throttle) start(command *exec.Cmd) (time.Time, error) {
+	if t.folder == "" {
+		return time.Now(), command.Start()
+	}
+	hold, err := command.StdinPipe() // its end is what the shell waits for
+	if err != nil {
+		return time.Time{}, err
+	}
+	if err := command.Start(); err != nil {
+		return time.Time{}, err
+	}
+	if err := set(filepath.Join(t.folder, "cgroup.procs"), strconv.Itoa(command.Process.Pid)); err != nil {
+		return time.Time{}, errors.Join(err, command.Process.Kill(), command.Wait())
+	}
+	return time.Now(), hold.Close()
 }
