@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"sync"
 	"unicode"
 	"unicode/utf8"
 
@@ -136,7 +137,11 @@ func (e *Expression) Verbatim() *Expression {
 // Canonical returns the canonical form v1 of what the expression selects from
 // payload, one JSON document. The error is a *SelectionError.
 func (e *Expression) Canonical(payload []byte) ([]byte, error) {
-	canonical, err := e.selection.AppendCanonical(nil, payload)
+	return e.appendCanonical(nil, payload)
+}
+
+func (e *Expression) appendCanonical(dst, payload []byte) ([]byte, error) {
+	canonical, err := e.selection.AppendCanonical(dst, payload)
 	if err != nil {
 		kind := ErrPayload
 		if errors.Is(err, selection.ErrMissing) {
@@ -155,7 +160,9 @@ func (e *Expression) Key(operation string, payload []byte) (string, error) {
 	if err := CheckOperation(operation); err != nil {
 		return "", err
 	}
-	canonical, err := e.Canonical(payload)
+	memory := texts.Get().(*text)
+	defer memory.release()
+	canonical, err := memory.canonical(e, payload)
 	if err != nil {
 		return "", err
 	}
@@ -170,6 +177,24 @@ func (e *Expression) Key(operation string, payload []byte) (string, error) {
 		return "", &SelectionError{Expression: e.text, Reason: reason, kind: ErrPayload}
 	}
 	return key, nil
+}
+
+// text is memory for canonical forms of which only the digest is kept.
+type text struct{ bytes []byte }
+
+var texts = sync.Pool{New: func() any { return new(text) }}
+
+// canonical is the canonical form of what e selects, which is good until release.
+func (t *text) canonical(e *Expression, payload []byte) (canonical []byte, err error) {
+	t.bytes, err = e.appendCanonical(t.bytes[:0], payload)
+	return t.bytes, err
+}
+
+func (t *text) release() {
+	const most = 2 << 20 // bytes that are kept for the next one
+	if cap(t.bytes) <= most {
+		texts.Put(t)
+	}
 }
 
 // maxKeyLength is the most bytes that DynamoDB takes for a sort key.
@@ -195,7 +220,9 @@ func verbatimKey(operation string, canonical []byte) (key, reason string) {
 // Fingerprint returns the SHA-256 of the canonical form, in lower-case hex. The
 // error is a *SelectionError.
 func (e *Expression) Fingerprint(payload []byte) (string, error) {
-	canonical, err := e.Canonical(payload)
+	memory := texts.Get().(*text)
+	defer memory.release()
+	canonical, err := memory.canonical(e, payload)
 	if err != nil {
 		return "", err
 	}
