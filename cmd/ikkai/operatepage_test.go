@@ -13,29 +13,15 @@ import (
 	"time"
 
 	"github.com/ikkai-go/idempotency/persistence"
-	"github.com/ikkai-go/idempotency/persistence/dynamostore"
-	"github.com/ikkai-go/idempotency/persistence/dynamostore/dynamotest"
 )
 
 const pageKey = "checkout#7a8c7a36"
 
 // pageWorld is the night of docs/operate.md: a checkout that died, and that is being undone in the
 // one case, in the folder that the commands are typed in.
-func pageWorld(t *testing.T, undoing bool) (*desk, *dynamotest.DB) {
+func pageWorld(t *testing.T, undoing bool) *desk {
 	t.Helper()
-	db := dynamotest.New(t)
-	endpoint, err := db.Serve()
-	if err != nil {
-		t.Fatal(err)
-	}
-	config := dynamostore.Config{Table: "idempotency"}
-	if err := dynamostore.CreateTable(t.Context(), db.Client(), config); err != nil {
-		t.Fatal(err)
-	}
-	d := &desk{T: t, endpoint: endpoint}
-	if d.store, err = dynamostore.New(db.Client(), config); err != nil {
-		t.Fatal(err)
-	}
+	d := newDesk(t)
 	lease := d.acquire(pageKey, time.Hour)
 	steps := map[string]string{"reserve-stock": `{"order":1,"output":"box","compensable":true}`, "charge:started": `{}`}
 	if undoing {
@@ -55,8 +41,8 @@ func pageWorld(t *testing.T, undoing bool) (*desk, *dynamotest.DB) {
 			t.Fatal(err)
 		}
 	}
-	db.ResetLog()
-	return d, db
+	d.db.ResetLog()
+	return d
 }
 
 // TestTheCommandsOfTheRunbookWork types each of them, on a table of its own, and holds the
@@ -85,9 +71,9 @@ func TestTheCommandsOfTheRunbookWork(t *testing.T) {
 
 func typeIn(t *testing.T, typed string, look, write []string) {
 	t.Helper()
-	d, db := pageWorld(t, strings.Contains(typed, "--undo-step"))
+	d := pageWorld(t, strings.Contains(typed, "--undo-step"))
 	version := d.version(pageKey)
-	db.ResetLog()
+	d.db.ResetLog()
 	args := words(strings.NewReplacer("$KEY", pageKey, "$VERSION", version).Replace(typed))
 	if args[0] == "records" && args[1] == "resume" {
 		lambda := newLambda(t, "checkout:live", func([]byte) error { return finish(t.Context(), d) })
@@ -110,7 +96,7 @@ func typeIn(t *testing.T, typed string, look, write []string) {
 	if slices.Contains(args, "--yes") || args[0] == "doctor" { // which tries what functions may
 		may = append(slices.Clone(look), write...)
 	}
-	for _, r := range db.Requests() {
+	for _, r := range d.db.Requests() {
 		if !slices.Contains(may, "dynamodb:"+r.Operation) {
 			t.Errorf("it asks for %s, and the page allows %v", r.Operation, may)
 		}

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/ikkai-go/idempotency"
+	"github.com/ikkai-go/idempotency/internal/embedded"
 	"github.com/ikkai-go/idempotency/persistence"
 	"github.com/ikkai-go/idempotency/persistence/dynamostore"
 	"github.com/ikkai-go/idempotency/persistence/dynamostore/dynamotest"
@@ -22,26 +23,19 @@ import (
 // desk is an embedded DynamoDB with records, as an operator finds them at night.
 type desk struct {
 	*testing.T
+	db       *dynamotest.DB
 	store    *dynamostore.Store
 	endpoint string
 }
 
 func newDesk(t *testing.T) *desk {
 	t.Helper()
-	db := dynamotest.New(t)
+	db, store := embedded.Store(t, dynamostore.Config{})
 	endpoint, err := db.Serve()
 	if err != nil {
 		t.Fatal(err)
 	}
-	config := dynamostore.Config{Table: "idempotency"}
-	if err := dynamostore.CreateTable(t.Context(), db.Client(), config); err != nil {
-		t.Fatal(err)
-	}
-	d := &desk{T: t, endpoint: endpoint}
-	if d.store, err = dynamostore.New(db.Client(), config); err != nil {
-		t.Fatal(err)
-	}
-	return d
+	return &desk{T: t, db: db, store: store, endpoint: endpoint}
 }
 
 // acquire begins a run, that long ago, with a lease of a minute.

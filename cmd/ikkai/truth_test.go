@@ -14,9 +14,6 @@ import (
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
-
-	"github.com/ikkai-go/idempotency/persistence/dynamostore"
-	"github.com/ikkai-go/idempotency/persistence/dynamostore/dynamotest"
 )
 
 // TestWhatOthersHaveNamedIsShownAndNotActedUpon: keys, names and messages come from whoever can
@@ -51,20 +48,8 @@ func TestWhatOthersHaveNamedIsShownAndNotActedUpon(t *testing.T) {
 
 // TestAListWithWhatCantBeDoneIsDoneAsFarAsItCan, and each record of it once.
 func TestAListWithWhatCantBeDoneIsDoneAsFarAsItCan(t *testing.T) {
-	db := dynamotest.New(t)
-	endpoint, err := db.Serve()
-	if err != nil {
-		t.Fatal(err)
-	}
-	config := dynamostore.Config{Table: "idempotency"}
-	if err := dynamostore.CreateTable(t.Context(), db.Client(), config); err != nil {
-		t.Fatal(err)
-	}
-	d := &desk{T: t, endpoint: endpoint}
-	if d.store, err = dynamostore.New(db.Client(), config); err != nil {
-		t.Fatal(err)
-	}
-	db.Seed("idempotency", map[string]types.AttributeValue{
+	d := newDesk(t)
+	d.db.Seed("idempotency", map[string]types.AttributeValue{
 		"idempotency_key": &types.AttributeValueMemberS{Value: "payment#0"}, "status": &types.AttributeValueMemberS{Value: "PROCESSING"},
 		"version": &types.AttributeValueMemberN{Value: "99"},
 	})

@@ -18,9 +18,9 @@ import (
 	"github.com/ikkai-go/idempotency/idempotent"
 	"github.com/ikkai-go/idempotency/idempotent/client"
 	"github.com/ikkai-go/idempotency/idempotent/httpguard"
+	"github.com/ikkai-go/idempotency/internal/embedded"
 	"github.com/ikkai-go/idempotency/persistence"
 	"github.com/ikkai-go/idempotency/persistence/dynamostore"
-	"github.com/ikkai-go/idempotency/persistence/dynamostore/dynamotest"
 )
 
 // What was done and could not be recorded must not be done again by a client that
@@ -65,15 +65,7 @@ func (p inProcess) RoundTrip(r *http.Request) (*http.Response, error) {
 // replies are lost. One run, and every client ends with its answer.
 func TestClientsThatKeepAskingAllGetTheOneAnswer(t *testing.T) {
 	const clients = 20
-	db := dynamotest.New(t)
-	config := dynamostore.Config{Table: "idempotency"}
-	if err := dynamostore.CreateTable(t.Context(), db.Client(), config); err != nil {
-		t.Fatal(err)
-	}
-	store, err := dynamostore.New(db.Client(), config)
-	if err != nil {
-		t.Fatal(err)
-	}
+	_, store := embedded.Store(t, dynamostore.Config{})
 	guard, err := idempotent.New(store, idempotent.Config{Operation: "payment"})
 	if err != nil {
 		t.Fatal(err)

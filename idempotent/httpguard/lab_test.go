@@ -21,9 +21,9 @@ import (
 
 	"github.com/ikkai-go/idempotency/idempotent"
 	"github.com/ikkai-go/idempotency/idempotent/httpguard"
+	"github.com/ikkai-go/idempotency/internal/embedded"
 	"github.com/ikkai-go/idempotency/persistence"
 	"github.com/ikkai-go/idempotency/persistence/dynamostore"
-	"github.com/ikkai-go/idempotency/persistence/dynamostore/dynamotest"
 )
 
 // request is a request in no shape's terms: what a client sends.
@@ -453,26 +453,11 @@ func throughLambdaURL(api *httpguard.API, handle handler) func(context.Context, 
 	}
 }
 
-// newDynamo returns a store on an embedded DynamoDB.
-func newDynamo(t testing.TB) (*dynamotest.DB, *dynamostore.Store) {
-	t.Helper()
-	db := dynamotest.New(t)
-	config := dynamostore.Config{Table: "idempotency"}
-	if err := dynamostore.CreateTable(t.Context(), db.Client(), config); err != nil {
-		t.Fatal(err)
-	}
-	store, err := dynamostore.New(db.Client(), config)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return db, store
-}
-
 // onEveryStore runs a story on the reference store and on DynamoDB.
 func onEveryStore(t *testing.T, story func(*testing.T, persistence.Store)) {
 	t.Run("Memory", func(t *testing.T) { story(t, persistence.NewMemory()) })
 	t.Run("DynamoDB", func(t *testing.T) {
-		_, store := newDynamo(t)
+		_, store := embedded.Store(t, dynamostore.Config{})
 		story(t, store)
 	})
 }

@@ -7,25 +7,10 @@ import (
 
 	"github.com/ikkai-go/idempotency/idempotent"
 	"github.com/ikkai-go/idempotency/idempotent/httpguard"
-	"github.com/ikkai-go/idempotency/persistence"
+	"github.com/ikkai-go/idempotency/internal/embedded"
 	"github.com/ikkai-go/idempotency/persistence/dynamostore"
-	"github.com/ikkai-go/idempotency/persistence/dynamostore/dynamotest"
 )
 
-func advfStore(t *testing.T) persistence.Store {
-	db := dynamotest.New(t)
-	c := dynamostore.Config{Table: "idem"}
-	if err := dynamostore.CreateTable(t.Context(), db.Client(), c); err != nil {
-		t.Fatal(err)
-	}
-	s, err := dynamostore.New(db.Client(), c)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return s
-}
-
-// A duplicate of the short form runs; the winner's response is the answer.
 func TestShortFormDuplicateGetsTheWinnersResponse(t *testing.T) {
 	for name, second := range map[string]func() (answer, error){
 		"200":   func() (answer, error) { return answer{status: 200, body: "second"}, nil },
@@ -34,7 +19,8 @@ func TestShortFormDuplicateGetsTheWinnersResponse(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			throughEveryShape(t, func(t *testing.T, s shape) {
-				api := s.newAPI(t, advfStore(t), idempotent.Config{OnlyEnlists: true}, httpguard.Config{})
+				_, store := embedded.Store(t, dynamostore.Config{})
+				api := s.newAPI(t, store, idempotent.Config{OnlyEnlists: true}, httpguard.Config{})
 				runs := 0
 				send := s.guard(api, func(context.Context) (answer, error) {
 					if runs++; runs == 1 {
@@ -55,7 +41,8 @@ func TestShortFormDuplicateGetsTheWinnersResponse(t *testing.T) {
 // Where results are not stored a duplicate is told that it was done.
 func TestOnlyLock(t *testing.T) {
 	throughEveryShape(t, func(t *testing.T, s shape) {
-		api := s.newAPI(t, advfStore(t), idempotent.Config{OnlyLock: true}, httpguard.Config{})
+		_, store := embedded.Store(t, dynamostore.Config{})
+		api := s.newAPI(t, store, idempotent.Config{OnlyLock: true}, httpguard.Config{})
 		send := s.guard(api, func(context.Context) (answer, error) { return answer{status: 201, body: "first"}, nil })
 		a := send(t.Context(), key("k1", "{}"))
 		b := send(t.Context(), key("k1", "{}"))

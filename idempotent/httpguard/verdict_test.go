@@ -20,6 +20,7 @@ import (
 	"github.com/ikkai-go/idempotency/idempotent/client"
 	"github.com/ikkai-go/idempotency/idempotent/httpguard"
 	"github.com/ikkai-go/idempotency/idempotent/saga"
+	"github.com/ikkai-go/idempotency/internal/embedded"
 	"github.com/ikkai-go/idempotency/persistence"
 	"github.com/ikkai-go/idempotency/persistence/dynamostore"
 	"github.com/ikkai-go/idempotency/persistence/dynamostore/dynamotest"
@@ -204,7 +205,7 @@ func TestASaleThatDoesNotCommitIsNotCalledUndone(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			throughEveryShape(t, func(t *testing.T, s shape) {
 				synctest.Test(t, func(t *testing.T) {
-					db, store := newDynamo(t)
+					db, store := embedded.Store(t, dynamostore.Config{})
 					db.MustCreateTable("sales", "id")
 					charges := 0
 					handle := s.serve(s.newAPI(t, store, idempotent.Config{Steps: saga.Steps(charge)}, httpguard.Config{}), func(ctx context.Context, run int) (answer, error) {

@@ -8,8 +8,6 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
 	"github.com/ikkai-go/idempotency/persistence"
-	"github.com/ikkai-go/idempotency/persistence/dynamostore"
-	"github.com/ikkai-go/idempotency/persistence/dynamostore/dynamotest"
 )
 
 // TestWhatOthersHaveWrittenIsForgottenAsItWasSeen, in whatever form they write owners and times.
@@ -26,15 +24,7 @@ func TestWhatOthersHaveWrittenIsForgottenAsItWasSeen(t *testing.T) {
 		"a time that is none":   {"status": s("COMPLETED"), "owner": s("o"), "lease_until": s("tomorrow")},
 	} {
 		t.Run(name, func(t *testing.T) {
-			db := dynamotest.New(t)
-			config := dynamostore.Config{Table: "idempotency"}
-			if err := dynamostore.CreateTable(t.Context(), db.Client(), config); err != nil {
-				t.Fatal(err)
-			}
-			store, err := dynamostore.New(db.Client(), config)
-			if err != nil {
-				t.Fatal(err)
-			}
+			db, store := newStore(t)
 			form["idempotency_key"] = s("payment#1")
 			db.Seed("idempotency", form)
 			seen, found, err := store.Read(t.Context(), "payment#1")

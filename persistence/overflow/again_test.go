@@ -4,24 +4,16 @@ import (
 	"testing"
 	"time"
 
+	"github.com/ikkai-go/idempotency/internal/embedded"
 	"github.com/ikkai-go/idempotency/persistence"
 	"github.com/ikkai-go/idempotency/persistence/dynamostore"
-	"github.com/ikkai-go/idempotency/persistence/dynamostore/dynamotest"
 	"github.com/ikkai-go/idempotency/persistence/overflow"
 )
 
 // A result that is there is there, in whatever form it would be kept now: with more steps that
 // the lease knows of it no longer fits the record, and another config keeps less in it.
 func TestACompletionInAnotherFormIsTheSame(t *testing.T) {
-	db := dynamotest.New(t)
-	config := dynamostore.Config{Table: "records"}
-	if err := dynamostore.CreateTable(t.Context(), db.Client(), config); err != nil {
-		t.Fatal(err)
-	}
-	behind, err := dynamostore.New(db.Client(), config)
-	if err != nil {
-		t.Fatal(err)
-	}
+	_, behind := embedded.Store(t, dynamostore.Config{})
 	front := func(c overflow.Config) *overflow.Store {
 		s, err := overflow.New(behind, newShelf(), c)
 		if err != nil {

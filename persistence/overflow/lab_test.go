@@ -10,9 +10,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/ikkai-go/idempotency/internal/embedded"
 	"github.com/ikkai-go/idempotency/persistence"
 	"github.com/ikkai-go/idempotency/persistence/dynamostore"
-	"github.com/ikkai-go/idempotency/persistence/dynamostore/dynamotest"
 	"github.com/ikkai-go/idempotency/persistence/overflow"
 )
 
@@ -114,20 +114,7 @@ func front(t testing.TB, behind persistence.Store, blobs overflow.Blobs, config 
 // table opens a store on an embedded DynamoDB.
 func table(t testing.TB) persistence.Store {
 	t.Helper()
-	return tableWith(t, dynamostore.Config{})
-}
-
-func tableWith(t testing.TB, config dynamostore.Config) persistence.Store {
-	t.Helper()
-	client := dynamotest.New(t).Client()
-	config.Table = "idempotency"
-	if err := dynamostore.CreateTable(t.Context(), client, config); err != nil {
-		t.Fatal(err)
-	}
-	store, err := dynamostore.New(client, config)
-	if err != nil {
-		t.Fatal(err)
-	}
+	_, store := embedded.Store(t, dynamostore.Config{})
 	return store
 }
 

@@ -12,6 +12,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
+	"github.com/ikkai-go/idempotency/internal/embedded"
 	"github.com/ikkai-go/idempotency/persistence"
 	"github.com/ikkai-go/idempotency/persistence/cached"
 	"github.com/ikkai-go/idempotency/persistence/dynamostore"
@@ -89,7 +90,8 @@ func TestALargeResultIsReplayedFromTheBlobs(t *testing.T) {
 // Compression comes first: what fits into the record then stays there.
 func TestWhatCompressesStaysInTheRecord(t *testing.T) {
 	blobs := newShelf()
-	store, _ := front(t, tableWith(t, dynamostore.Config{Compress: true}), blobs, overflow.Config{})
+	_, behind := embedded.Store(t, dynamostore.Config{Compress: true})
+	store, _ := front(t, behind, blobs, overflow.Config{})
 	result := bytes.Repeat([]byte("the same page "), 100<<10)
 	finish(t, store, claim("winner"), result)
 	if got, err := store.Acquire(t.Context(), claim("duplicate")); err != nil || !bytes.Equal(got.Result, result) {

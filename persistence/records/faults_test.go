@@ -8,6 +8,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/ikkai-go/idempotency/internal/embedded"
 	"github.com/ikkai-go/idempotency/persistence"
 	"github.com/ikkai-go/idempotency/persistence/dynamostore"
 	"github.com/ikkai-go/idempotency/persistence/dynamostore/dynamotest"
@@ -38,7 +39,7 @@ func TestAnOperatorWhoDiesInBetweenHarmsNothing(t *testing.T) {
 					t.Run(fmt.Sprintf("%s/request %d %s/%s", c.name, last, arrived, next), func(t *testing.T) {
 						synctest.Test(t, func(t *testing.T) {
 							time.Sleep(time.Until(now)) // the bubble's clock
-							db, store := embedded(t)
+							db, store := embedded.Store(t, dynamostore.Config{})
 							died(t, store, c.steps)
 							desk := newDesk(t, store, records.Config{Now: time.Now})
 							plan, err := c.act(t.Context(), desk, show(t, desk))
@@ -134,19 +135,4 @@ func give(store *dynamostore.Store) act {
 			return store.Release(ctx, run.Lease())
 		}})
 	}
-}
-
-func embedded(t *testing.T) (*dynamotest.DB, *dynamostore.Store) {
-	t.Helper()
-	db := dynamotest.New(t)
-	client := db.Client()
-	config := dynamostore.Config{Table: "idempotency"}
-	if err := dynamostore.CreateTable(t.Context(), client, config); err != nil {
-		t.Fatal(err)
-	}
-	store, err := dynamostore.New(client, config)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return db, store
 }

@@ -12,10 +12,10 @@ import (
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
+	"github.com/ikkai-go/idempotency/internal/embedded"
 	"github.com/ikkai-go/idempotency/internal/relay"
 	"github.com/ikkai-go/idempotency/persistence"
 	"github.com/ikkai-go/idempotency/persistence/dynamostore"
-	"github.com/ikkai-go/idempotency/persistence/dynamostore/dynamotest"
 	"github.com/ikkai-go/idempotency/persistence/records"
 	"github.com/ikkai-go/idempotency/persistence/storekit"
 )
@@ -40,15 +40,7 @@ var stores = map[string]func(t *testing.T) persistence.Store{
 
 func table(t *testing.T, config dynamostore.Config) persistence.Store {
 	t.Helper()
-	client := dynamotest.New(t).Client()
-	config.Table = "idempotency"
-	if err := dynamostore.CreateTable(t.Context(), client, config); err != nil {
-		t.Fatal(err)
-	}
-	store, err := dynamostore.New(client, config)
-	if err != nil {
-		t.Fatal(err)
-	}
+	_, store := embedded.Store(t, config)
 	return store
 }
 
@@ -256,7 +248,7 @@ func TestAFilterLetsThroughWhatItSays(t *testing.T) {
 
 // TestWhatCantBeUnderstoodIsListedAndLeftAlone has a record of a format to come.
 func TestWhatCantBeUnderstoodIsListedAndLeftAlone(t *testing.T) {
-	db, store := embedded(t)
+	db, store := embedded.Store(t, dynamostore.Config{})
 	db.Seed("idempotency", map[string]types.AttributeValue{
 		"idempotency_key": &types.AttributeValueMemberS{Value: "payment#1"},
 		"status":          &types.AttributeValueMemberS{Value: "PROCESSING"},

@@ -14,7 +14,9 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/ikkai-go/idempotency/idempotent"
+	"github.com/ikkai-go/idempotency/internal/embedded"
 	"github.com/ikkai-go/idempotency/persistence"
+	"github.com/ikkai-go/idempotency/persistence/dynamostore"
 	"github.com/ikkai-go/idempotency/persistence/dynamostore/dynamotest"
 	"github.com/ikkai-go/idempotency/persistence/records"
 	"github.com/ikkai-go/idempotency/persistence/sealed"
@@ -68,7 +70,7 @@ func TestAListThatWasCutShortSaysSo(t *testing.T) {
 
 // TestWhatCantBeUnderstoodIsToldAsThat, on every way to look at it.
 func TestWhatCantBeUnderstoodIsToldAsThat(t *testing.T) {
-	db, store := embedded(t)
+	db, store := embedded.Store(t, dynamostore.Config{})
 	db.Seed("idempotency", map[string]types.AttributeValue{
 		"idempotency_key": &types.AttributeValueMemberS{Value: key},
 		"status":          &types.AttributeValueMemberS{Value: "PROCESSING"},
@@ -125,7 +127,7 @@ func TestResumingTellsWhatItHasDone(t *testing.T) {
 		}
 	})
 	t.Run("looking at it fails", func(t *testing.T) {
-		db, store := embedded(t)
+		db, store := embedded.Store(t, dynamostore.Config{})
 		died(t, store, nil)
 		desk := newDesk(t, store, records.Config{})
 		plan, err := send(func(context.Context) error { t.Error("it has run"); return nil })(t.Context(), desk, show(t, desk))

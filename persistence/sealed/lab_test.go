@@ -11,9 +11,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/ikkai-go/idempotency/internal/embedded"
 	"github.com/ikkai-go/idempotency/persistence"
 	"github.com/ikkai-go/idempotency/persistence/dynamostore"
-	"github.com/ikkai-go/idempotency/persistence/dynamostore/dynamotest"
 	"github.com/ikkai-go/idempotency/persistence/sealed"
 )
 
@@ -45,14 +45,7 @@ func front(t testing.TB, behind persistence.Store, sealer sealed.Sealer, config 
 // table opens a store on an embedded DynamoDB.
 func table(t testing.TB) *dynamostore.Store {
 	t.Helper()
-	client, config := dynamotest.New(t).Client(), dynamostore.Config{Table: "idempotency"}
-	if err := dynamostore.CreateTable(t.Context(), client, config); err != nil {
-		t.Fatal(err)
-	}
-	store, err := dynamostore.New(client, config)
-	if err != nil {
-		t.Fatal(err)
-	}
+	_, store := embedded.Store(t, dynamostore.Config{})
 	return store
 }
 

@@ -11,6 +11,7 @@ import (
 	"testing/synctest"
 
 	"github.com/ikkai-go/idempotency/idempotent"
+	"github.com/ikkai-go/idempotency/internal/embedded"
 	"github.com/ikkai-go/idempotency/internal/endpoint"
 	"github.com/ikkai-go/idempotency/persistence"
 	"github.com/ikkai-go/idempotency/persistence/dynamostore"
@@ -18,18 +19,13 @@ import (
 )
 
 // Table is the name of the embedded DynamoDB's table in these tests.
-const Table = "idempotency"
+const Table = embedded.Table
 
 // NewDynamo returns an embedded DynamoDB with an idempotency table, and a store
 // on it that uses the real SDK client.
 func NewDynamo(t testing.TB) (*dynamotest.DB, *dynamostore.Store) {
 	t.Helper()
-	db := dynamotest.New(t)
-	if err := dynamostore.CreateTable(t.Context(), db.Client(), dynamostore.Config{Table: Table}); err != nil {
-		t.Fatal(err)
-	}
-	db.ResetLog()
-	return db, NewStoreOn(t, db)
+	return embedded.Store(t, dynamostore.Config{})
 }
 
 // NewStoreOn returns another environment's store on the same table.

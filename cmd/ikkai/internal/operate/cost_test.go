@@ -13,6 +13,7 @@ import (
 
 	"github.com/ikkai-go/idempotency/idempotent"
 	"github.com/ikkai-go/idempotency/idempotent/saga"
+	"github.com/ikkai-go/idempotency/internal/embedded"
 	"github.com/ikkai-go/idempotency/persistence/dynamostore"
 	"github.com/ikkai-go/idempotency/persistence/dynamostore/dynamotest"
 )
@@ -23,15 +24,7 @@ func TestTheReckoningIsWhatIsCharged(t *testing.T) {
 	for _, result := range []int{100, 500, 1500, 6000, 50_000} {
 		for _, readFirst := range []bool{false, true} {
 			t.Run(fmt.Sprintf("%d bytes, ReadFirst %v", result, readFirst), func(t *testing.T) {
-				db := dynamotest.New(t)
-				config := dynamostore.Config{Table: "idempotency"}
-				if err := dynamostore.CreateTable(t.Context(), db.Client(), config); err != nil {
-					t.Fatal(err)
-				}
-				store, err := dynamostore.New(db.Client(), config)
-				if err != nil {
-					t.Fatal(err)
-				}
+				db, store := embedded.Store(t, dynamostore.Config{})
 				guard, err := idempotent.New(store, idempotent.Config{Operation: "payment", ReadFirst: readFirst})
 				if err != nil {
 					t.Fatal(err)
@@ -66,15 +59,7 @@ func TestTheReckoningOfStepsAndEventsIsWhatIsCharged(t *testing.T) {
 		{1, 64, 100, 0}, {3, 64, 100, 0}, {3, 1500, 100, 0}, {12, 450, 2100, 0},
 		{0, 0, 100, 300}, {0, 0, 100, 10_000}, {0, 0, 9000, 3000}, {3, 64, 100, 2000}, {3, 64, 100, 64 << 10}, {3, 64, 100, 64<<10 + 1},
 	} {
-		db := dynamotest.New(t)
-		config := dynamostore.Config{Table: "idempotency"}
-		if err := dynamostore.CreateTable(t.Context(), db.Client(), config); err != nil {
-			t.Fatal(err)
-		}
-		store, err := dynamostore.New(db.Client(), config)
-		if err != nil {
-			t.Fatal(err)
-		}
+		db, store := embedded.Store(t, dynamostore.Config{})
 		var steps []*saga.Step[string]
 		var declared []saga.Declaration
 		for n := range c.steps {
