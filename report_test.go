@@ -4,10 +4,8 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"strings"
 	"testing"
 
-	"github.com/aws/aws-lambda-go/events"
 	"github.com/ikkai-go/idempotency"
 )
 
@@ -30,40 +28,6 @@ func canonical(t *testing.T, expression, payload string) string {
 		t.Fatalf("%s on %s: %v", expression, payload, err)
 	}
 	return string(c)
-}
-
-// The key is a string, taken once from the raw bytes: what the handler does to its
-// decoded event, or to the bytes themselves, cannot reach it.
-func TestReport06_AKeyOutlivesWhatTheHandlerDoesToTheEvent(t *testing.T) {
-	payload := []byte(`{"id":"a","email":"X@Y"}`)
-	whole := idempotency.MustJMESPath("@")
-	before, err := whole.Key("operation", payload)
-	if err != nil {
-		t.Fatal(err)
-	}
-	fingerprint, err := whole.Fingerprint(payload)
-	if err != nil {
-		t.Fatal(err)
-	}
-	var event map[string]any
-	if err := json.Unmarshal(payload, &event); err != nil {
-		t.Fatal(err)
-	}
-	event["email"], event["processed"] = "x@y", true
-	if after, err := whole.Key("operation", payload); err != nil || after != before {
-		t.Errorf("key %s, %v after the handler changed its event; want %s", after, err, before)
-	}
-	if after, err := whole.Fingerprint(payload); err != nil || after != fingerprint {
-		t.Errorf("fingerprint %s, %v; want %s", after, err, fingerprint)
-	}
-	kept, err := whole.Canonical(payload)
-	if err != nil {
-		t.Fatal(err)
-	}
-	clear(payload)
-	if want := `{"email":"X@Y","id":"a"}`; string(kept) != want {
-		t.Errorf("the canonical form became %s when the payload's memory was used again", kept)
-	}
 }
 
 func TestReport18_EventsWithoutAKeyShareNone(t *testing.T) {
@@ -143,25 +107,6 @@ func TestReport26_KeyAndFingerprintHaveTheSameFunctions(t *testing.T) {
 	}
 }
 
-func TestReport28_ExpressionsSeeTheJSONNotTheGoTypes(t *testing.T) {
-	event, err := json.Marshal(events.APIGatewayV2HTTPRequest{Headers: map[string]string{"idempotency-key": "k-1"}})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if got := canonical(t, `headers."idempotency-key"`, string(event)); got != `"k-1"` {
-		t.Errorf("the header is %s", got)
-	}
-	typed, err := json.Marshal(struct {
-		OrderID string `json:"order_id"`
-	}{"o-1"})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if got := canonical(t, `order_id`, string(typed)); got != `"o-1"` {
-		t.Errorf("the order is %s", got)
-	}
-}
-
 func TestReport29_SpellingIsNoIdentity(t *testing.T) {
 	body := func(document string) string {
 		text, err := json.Marshal(document)
@@ -192,25 +137,5 @@ func TestReport29_SpellingIsNoIdentity(t *testing.T) {
 	}
 	if key(t, "id", `{"id":1}`) == key(t, "id", `{"id":"1"}`) {
 		t.Error("1 and \"1\" have one key")
-	}
-}
-
-func TestReport32_TheOperationIsPartOfTheKey(t *testing.T) {
-	id, payload := idempotency.MustJMESPath("id"), []byte(`{"id":"a"}`)
-	keys := map[string]string{}
-	for _, operation := range []string{"charge", "email", "charge:v2"} {
-		for name, e := range map[string]*idempotency.Expression{"hashed": id, "verbatim": id.Verbatim()} {
-			k, err := e.Key(operation, payload)
-			if err != nil || !strings.HasPrefix(k, operation+"#") {
-				t.Errorf("%s %s: key %s, %v", operation, name, k, err)
-			}
-			if other, taken := keys[k]; taken {
-				t.Errorf("%s %s and %s have one key", operation, name, other)
-			}
-			keys[k] = operation + " " + name
-		}
-	}
-	if _, err := id.Key("", payload); !errors.Is(err, idempotency.ErrOperation) {
-		t.Errorf("no operation: %v; want ErrOperation", err)
 	}
 }

@@ -87,46 +87,6 @@ func TestAnyOneRequestMayGoWrong(t *testing.T) {
 	}
 }
 
-// The same while taking over from a dead run, and after a handler's error.
-func TestAnyOneRequestOfATakeOverOrAReleaseMayGoWrong(t *testing.T) {
-	for name, effect := range map[string]func() dynamotest.Effect{
-		"reply lost":         dynamotest.LoseReply,
-		"request lost":       dynamotest.LoseRequest,
-		"500 after applying": dynamotest.FailAfter,
-		"conflict":           dynamotest.TransactionConflict,
-	} {
-		for index := 1; index <= 5; index++ {
-			t.Run(fmt.Sprintf("%s/request %d", name, index), func(t *testing.T) {
-				synctest.Test(t, func(t *testing.T) {
-					db, store := lab.NewDynamo(t)
-					guard := lab.NewKeylessGuard(t, store, idempotent.Config{})
-					die(t, guard, "k", time.Second)
-					time.Sleep(3 * time.Second) // virtual: the lease is over
-					db.ResetLog()
-					db.Inject(dynamotest.Fault{Request: index, Do: effect()})
-					runs := 0
-					call := func() (string, error) {
-						return idempotent.Do(within(t, time.Minute), guard, "k", func(context.Context) (string, error) {
-							if runs++; runs == 1 {
-								return "", errTryAgain
-							}
-							return fmt.Sprint("run ", runs), nil
-						})
-					}
-					if _, err := call(); err != errTryAgain {
-						t.Errorf("the failing run got %v", err)
-					}
-					for caller := range 2 {
-						if got, err := call(); err != nil || got != "run 2" {
-							t.Errorf("caller %d got %q, %v", caller, got, err)
-						}
-					}
-				})
-			})
-		}
-	}
-}
-
 var errTryAgain = errors.New("try again")
 
 // A caller whose acquire failed for good gives its claim up, so that its own

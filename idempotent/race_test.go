@@ -7,7 +7,6 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
-	"time"
 
 	"github.com/aws/aws-lambda-go/lambda"
 
@@ -47,52 +46,6 @@ func TestTwoHundredCallersOfOneKeyRunOnce(t *testing.T) {
 		if runs.Load() != 1 || replays.Load()+inProgress.Load() != 200 || replays.Load() < 1 {
 			t.Errorf("%d runs, %d answers, %d in progress", runs.Load(), replays.Load(), inProgress.Load())
 		}
-	})
-}
-
-// With patience every one of them gets the one answer.
-func TestTwoHundredPatientCallersGetOneAnswer(t *testing.T) {
-	lab.InVirtualTime(t, func(t *testing.T, store persistence.Store) {
-		guard := lab.NewKeylessGuard(t, store, idempotent.Config{Wait: time.Minute})
-		var runs atomic.Int32
-		var callers sync.WaitGroup
-		for range 200 {
-			callers.Go(func() {
-				got, err := idempotent.Do(within(t, 2*time.Minute), guard, "k", func(context.Context) (int32, error) {
-					time.Sleep(3 * time.Second) // virtual
-					return runs.Add(1), nil
-				})
-				if err != nil || got != 1 {
-					t.Errorf("got %v, %v", got, err)
-				}
-			})
-		}
-		callers.Wait()
-	})
-}
-
-// 50 guards with configs of their own share one store and never a record.
-func TestFiftyGuardsShareAStore(t *testing.T) {
-	lab.OnEveryStore(t, func(t *testing.T, store persistence.Store) {
-		var callers sync.WaitGroup
-		for i := range 50 {
-			guard := lab.NewKeylessGuard(t, store, idempotent.Config{
-				Operation: fmt.Sprint("operation-", i),
-				TTL:       time.Duration(i+1) * time.Hour,
-				Lease:     time.Duration(i+1) * time.Minute,
-				ClockSkew: time.Duration(i+1) * time.Millisecond,
-				ReadFirst: i%2 == 0,
-			})
-			for range 4 {
-				callers.Go(func() {
-					got, err := idempotent.Do(t.Context(), guard, "the same key", func(context.Context) (int, error) { return i, nil })
-					if !errors.Is(err, idempotent.ErrInProgress) && (err != nil || got != i) {
-						t.Errorf("operation %d got %d, %v", i, got, err)
-					}
-				})
-			}
-		}
-		callers.Wait()
 	})
 }
 

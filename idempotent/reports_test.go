@@ -101,29 +101,6 @@ func ceil(t time.Time, unit time.Duration) time.Time {
 	return t.Add(unit - 1).Truncate(unit)
 }
 
-// Report 4: a record without a lease was treated as abandoned.
-func TestReport04ARecordWithoutALeaseIsLockedUntilItExpires(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		memory := persistence.NewMemory()
-		guard := lab.NewKeylessGuard(t, memory, idempotent.Config{})
-		key, _ := idempotency.Key("payment", "k")
-		memory.Put(persistence.Record{Key: key, Status: persistence.StatusProcessing, ExpiresAt: time.Now().Add(600 * time.Second)})
-		before := memory.Records()
-		run := func(context.Context) (string, error) { return "ran", nil }
-
-		if got, err := idempotent.Do(within(t, time.Minute), guard, "k", run); !errors.Is(err, idempotent.ErrInProgress) {
-			t.Errorf("got %q, %v, want ErrInProgress", got, err)
-		}
-		if after := memory.Records(); len(after) != 1 || after[0].ExpiresAt != before[0].ExpiresAt || after[0].Owner != "" {
-			t.Errorf("the record changed: %+v", after)
-		}
-		time.Sleep(601 * time.Second) // virtual
-		if got, err := idempotent.Do(within(t, time.Minute), guard, "k", run); err != nil || got != "ran" {
-			t.Errorf("after the expiry: got %q, %v", got, err)
-		}
-	})
-}
-
 // Report 6: the handler changes its event; the key was computed again.
 func TestReport06AHandlerThatChangesItsEventChangesNoKey(t *testing.T) {
 	type event struct {
@@ -406,27 +383,6 @@ func TestReport32TwoOperationsNeverShareARecord(t *testing.T) {
 		}
 		if _, err := idempotent.New(&lab.Another{Store: store}, idempotent.Config{Operation: "charge"}); err != nil {
 			t.Errorf("another store's guard: %v", err)
-		}
-	})
-}
-
-// Report 35: expired records were still served, because DynamoDB removes late.
-func TestReport35AnExpiredRecordIsAbsent(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		db, store := lab.NewDynamo(t)
-		guard := newTestGuard(t, store, idempotent.Config{
-			TTL: time.Hour, Fingerprint: idempotency.MustJMESPath("amount"),
-		})
-		runs := 0
-		handler := guard.Handler(func(_ context.Context, o order) (int, error) { runs++; return o.Amount, nil })
-		_, _ = handler.Invoke(within(t, time.Minute), []byte(`{"id":"1","amount":10}`))
-		time.Sleep(time.Hour + 2*time.Second) // virtual
-		response, err := handler.Invoke(within(t, time.Minute), []byte(`{"id":"1","amount":11}`))
-		if err != nil || string(response) != "11" || runs != 2 {
-			t.Errorf("got %s, %v after %d runs", response, err, runs)
-		}
-		if items := db.Items(table); len(items) != 1 {
-			t.Errorf("%d items", len(items))
 		}
 	})
 }

@@ -46,44 +46,6 @@ func TestMemoryShowsItsRecordsInTheOrderOfTheirKeys(t *testing.T) {
 	}
 }
 
-func TestTheLifeOfARecordInMemory(t *testing.T) {
-	m := persistence.NewMemory()
-	shows := func(moment string, want persistence.Record) {
-		t.Helper()
-		if diff := cmp.Diff([]persistence.Record{want}, m.Records()); diff != "" {
-			t.Errorf("%s (-want +got):\n%s", moment, diff)
-		}
-	}
-	first := acquire(t, m, claim("payment", "first", noon))
-	shows("acquired", claim("payment", "first", noon).Fresh())
-
-	want := first
-	want.Steps = map[string][]byte{"reserve": []byte("box 7")}
-	if err := m.Checkpoint(t.Context(), first.Lease(), "reserve", []byte("box 7")); err != nil {
-		t.Fatal(err)
-	}
-	shows("after a step", want)
-
-	want.Status = persistence.StatusPartial
-	want.LeaseUntil = time.Time{}
-	if err := m.Release(t.Context(), first.Lease()); err != nil {
-		t.Fatal(err)
-	}
-	shows("given up", want)
-
-	resumed := claim("payment", "second", noon).TakeOver(want)
-	second := acquire(t, m, claim("payment", "second", noon))
-	resumed.TookOver = "" // of the answer, and not of the record
-	shows("resumed", resumed)
-
-	want = paid("ok").Of(second.Lease())
-	want.Attempt = 2
-	if err := m.Complete(t.Context(), second.Lease(), paid("ok")); err != nil {
-		t.Fatal(err)
-	}
-	shows("completed", want)
-}
-
 func TestMemorySharesNothingWithItsTests(t *testing.T) {
 	m := persistence.NewMemory()
 	put := persistence.Record{Key: "a", Result: []byte("paid"), Steps: map[string][]byte{"reserve": []byte("box 7")}}

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"fmt"
 	"io"
 	"net"
 	"net/http"
@@ -114,51 +113,6 @@ func TestAKeyThatWasKeptSurvivesItsProgram(t *testing.T) {
 	second := &http.Client{Transport: newTransport(t, client.Config{Transport: beneath})}
 	if _, answer, _, err := pay(client.WithKey(t.Context(), kept), second, url); err != nil || answer != "receipt 1" || b.charges != 1 {
 		t.Errorf("got %s, %v, %d charges", answer, err, b.charges)
-	}
-}
-
-// All but the first are told to come back while the first is under way, until each
-// of them has been told so at least once.
-func TestClientsThatRaceForOneKeyAllGetItsAnswer(t *testing.T) {
-	const clients = 16
-	told := make(chan struct{})
-	b := &bank{charged: func(http.ResponseWriter, int) bool {
-		<-told
-		return true
-	}}
-	url, beneath := b.serve(t)
-
-	var once sync.Once
-	var mu sync.Mutex
-	waiting := make(map[int]bool)
-	answers := make(chan string, clients)
-	key := client.NewKey()
-	for i := range clients {
-		transport := newTransport(t, client.Config{
-			Transport: beneath, Tries: 1 << 20, FirstPause: time.Millisecond, MaxPause: 10 * time.Millisecond,
-			OnRetry: func(_ context.Context, r client.Retry) {
-				mu.Lock()
-				defer mu.Unlock()
-				if r.Status == http.StatusConflict {
-					waiting[i] = true
-				}
-				if len(waiting) == clients-1 {
-					once.Do(func() { close(told) })
-				}
-			},
-		})
-		go func() {
-			status, answer, _, err := pay(client.WithKey(t.Context(), key), &http.Client{Transport: transport}, url)
-			answers <- fmt.Sprint(status, " ", answer, " ", err)
-		}()
-	}
-	for range clients {
-		if answer := <-answers; answer != "201 receipt 1 <nil>" {
-			t.Error(answer)
-		}
-	}
-	if b.charges != 1 {
-		t.Errorf("%d charges", b.charges)
 	}
 }
 

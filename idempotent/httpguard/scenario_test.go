@@ -525,27 +525,6 @@ func TestARunningDuplicateIsAConflict(t *testing.T) {
 	})
 }
 
-func TestADuplicateMayWait(t *testing.T) {
-	throughEveryShape(t, func(t *testing.T, s shape) {
-		synctest.Test(t, func(t *testing.T) {
-			api := s.newAPI(t, persistence.NewMemory(), idempotent.Config{Wait: time.Minute}, httpguard.Config{})
-			handle := s.serve(api, func(_ context.Context, run int) (answer, error) {
-				time.Sleep(10 * time.Second) // virtual
-				return created(run), nil
-			})
-			replays := make(chan bool, 2)
-			for range 2 {
-				go func() {
-					replays <- handle.send(context.Background(), key("a", "{}")).replayed()
-				}()
-			}
-			if one, other := <-replays, <-replays; one == other || handle.ran() != 1 {
-				t.Errorf("%d runs", handle.ran())
-			}
-		})
-	})
-}
-
 func TestAKeyIsForgottenWhenItExpires(t *testing.T) {
 	throughEveryShape(t, func(t *testing.T, s shape) {
 		synctest.Test(t, func(t *testing.T) {

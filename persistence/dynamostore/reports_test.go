@@ -11,7 +11,6 @@ import (
 	"regexp"
 	"slices"
 	"strings"
-	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -24,46 +23,6 @@ import (
 	"github.com/ikkai-go/idempotency/persistence/dynamostore"
 	"github.com/ikkai-go/idempotency/persistence/dynamostore/dynamotest"
 )
-
-// Report 1: ten callers meet a record whose run was killed; the take-over is one
-// conditional write that carries the lease test.
-func TestReport01ATakeOverIsOneConditionalWrite(t *testing.T) {
-	db, store := newStore(t)
-	dead := claim("dead")
-	if _, err := store.Acquire(t.Context(), dead); err != nil {
-		t.Fatal(err)
-	}
-	db.ResetLog()
-	var callers sync.WaitGroup
-	winners := make(chan string, 10)
-	for i := range 10 {
-		callers.Go(func() {
-			c := claim(fmt.Sprint("caller-", i))
-			c.Now = dead.LeaseUntil.Add(time.Millisecond)
-			c.LeaseUntil = c.Now.Add(time.Minute)
-			r, err := store.Acquire(t.Context(), c)
-			if err != nil {
-				t.Error(err)
-			}
-			if r.Owner == c.Owner {
-				winners <- c.Owner
-			}
-		})
-	}
-	callers.Wait()
-	if len(winners) != 1 {
-		t.Errorf("%d callers own the record", len(winners))
-	}
-	updates := 0
-	for _, r := range db.Requests() {
-		if r.Operation == "UpdateItem" && r.Applied {
-			updates++
-		}
-	}
-	if updates != 1 {
-		t.Errorf("%d updates were applied, want 1", updates)
-	}
-}
 
 // Report 3: seconds and milliseconds mixed up. Epoch seconds and milliseconds as
 // whole numbers, in the item itself; and stale items judged by the right unit.

@@ -806,59 +806,6 @@ func TestWhatCantBeCommittedIsRefusedBeforeItIsSent(t *testing.T) {
 	}
 }
 
-// Transfers of many callers, some of which have lost their leases, move money and
-// never make any.
-func TestTransfersKeepTheSum(t *testing.T) {
-	db, store, books := newBank(t, dynamostore.Config{})
-	accounts := []string{"a", "b", "c", "d"}
-	for _, id := range accounts {
-		if err := store.Commit(t.Context(), writes(books.add(id, "100"))); err != nil {
-			t.Fatal(err)
-		}
-	}
-	for request := 10; request < 400; request += 7 {
-		db.Inject(dynamotest.Fault{Request: request, Do: dynamotest.LoseReply()})
-	}
-	var callers sync.WaitGroup
-	for i := range 50 {
-		callers.Go(func() {
-			c := claim(fmt.Sprint("caller-", i))
-			c.Key = fmt.Sprint("transfer#", i%40) // ten of them are duplicates
-			r, err := store.Acquire(t.Context(), c)
-			if err != nil || r.Owner != c.Owner {
-				return
-			}
-			transfer := writes(books.add(accounts[i%4], "-1"), books.add(accounts[(i+1+i/4%3)%4], "1"))
-			if i%5 == 0 { // its lease ends before it commits
-				next := c
-				next.Owner, next.Now = c.Owner+" again", c.LeaseUntil.Add(time.Second)
-				next.LeaseUntil = next.Now.Add(time.Minute)
-				if r, err = store.Acquire(t.Context(), next); err != nil || r.Owner != next.Owner {
-					t.Errorf("taken over: %+v, %v", r, err)
-				}
-				if err := store.CompleteWith(t.Context(), c.Fresh().Lease(), completed("late"), transfer); !errors.Is(err, persistence.ErrLeaseLost) {
-					t.Errorf("the late one: %v", err)
-				}
-			}
-			if err := store.CompleteWith(t.Context(), r.Lease(), completed("done"), transfer); err != nil {
-				t.Error(err)
-			}
-		})
-	}
-	callers.Wait()
-	sum := 0
-	for _, id := range accounts {
-		var n int
-		if _, err := fmt.Sscan(books.balance(t, id), &n); err != nil {
-			t.Fatal(err)
-		}
-		sum += n
-	}
-	if done := len(db.Items("idempotency")); sum != 400 || done != 40 {
-		t.Errorf("the sum is %d after %d transfers", sum, done)
-	}
-}
-
 // How much a record holds is known beforehand, to the byte, with what its owner asks
 // to be left free.
 func TestARecordHasRoomForWhatItSays(t *testing.T) {

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"testing"
 	"time"
 
@@ -17,20 +16,13 @@ import (
 // takes a step: a call of the store, or some time that passes. Which one, the schedule says.
 type world struct {
 	*persistence.Memory
+	rota
 	now      time.Time
 	told     []string        // what has happened, in order
 	wrong    []string        // what must not
 	until    time.Time       // the lease that the owner knows of
 	there    map[string]bool // results that somebody was told are recorded, and may not vanish
-	ready    chan string     // an actor waits for its turn, or is over
 	operated bool            // the operator has done something
-	turns    map[string]chan struct{}
-}
-
-// turn is where an actor waits before each of its steps.
-func (w *world) turn(actor string) {
-	w.ready <- actor
-	<-w.turns[actor]
 }
 
 func (w *world) say(format string, args ...any) {
@@ -149,53 +141,22 @@ func (w *world) recorded() string {
 	return string(r.Result)
 }
 
-// play takes the steps in the order of a schedule, which says whose turn it is of those who wait;
-// past its end the first of them. It returns how many there were to choose from, each time.
+// play takes the steps in the order of a schedule.
 func play(t *testing.T, a act, schedule []int) (w *world, choices []int) {
 	t.Helper()
-	w = &world{Memory: persistence.NewMemory(), now: now, there: make(map[string]bool), ready: make(chan string), turns: make(map[string]chan struct{})}
+	w = &world{Memory: persistence.NewMemory(), now: now, there: make(map[string]bool)}
 	first, err := w.Memory.Acquire(t.Context(), claim(key, "owner", now))
 	if err != nil {
 		t.Fatal(err)
 	}
 	w.until = first.LeaseUntil
 	desk := newDesk(t, w, records.Config{Now: func() time.Time { return w.now }})
-	actors := map[string]func(){
+	return w, w.rota.play(map[string]func(){
 		"clock":    w.clock,
 		"owner":    func() { w.owner(t.Context(), first) },
 		"client":   func() { w.client(t.Context()) },
 		"operator": func() { w.operate(t.Context(), desk, a) },
-	}
-	over := make(chan string)
-	var waiting []string
-	next := func() { // until the one whose turn it is waits again, or is over
-		select {
-		case actor := <-w.ready:
-			waiting = append(waiting, actor)
-			slices.Sort(waiting)
-		case <-over:
-		}
-	}
-	for name := range actors {
-		w.turns[name] = make(chan struct{})
-	}
-	for name, act := range actors {
-		go func() { act(); over <- name }()
-		next()
-	}
-	for len(waiting) > 0 {
-		at := 0
-		if len(choices) < len(schedule) {
-			at = schedule[len(choices)]
-		}
-		choices = append(choices, len(waiting))
-		actor := waiting[at]
-		waiting = slices.Delete(waiting, at, at+1)
-		w.turns[actor] <- struct{}{}
-		next()
-		w.check()
-	}
-	return w, choices
+	}, schedule, w.check)
 }
 
 // check holds what is there against what somebody was told.
@@ -230,15 +191,4 @@ func TestAnOperatorBesideALiveOwnerBreaksNoPromise(t *testing.T) {
 			}
 		})
 	}
-}
-
-// following is the next schedule after one with these choices; nil after the last.
-func following(schedule, choices []int) []int {
-	schedule = append(slices.Clone(schedule), make([]int, len(choices)-len(schedule))...)
-	for at, chosen := range slices.Backward(schedule) {
-		if chosen+1 < choices[at] {
-			return append(schedule[:at:at], chosen+1)
-		}
-	}
-	return nil
 }

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"maps"
 	"slices"
 	"testing"
 	"testing/synctest"
@@ -23,20 +22,14 @@ import (
 // time takes a step: a request to the table, the end of a run, or some time that passes. All of them are the code
 // that ships: the engine behind client, owner and the resumed function, and the sweep.
 type meeting struct {
+	rota
 	table    *persistence.Memory
-	ready    chan string
-	turns    map[string]chan struct{}
 	told     []string
 	wrong    []string
 	running  map[string]func() error // runs under way, by whose they are
 	done     int                     // runs that were recorded
 	sent     int
 	reserved int // times that the first step has run
-}
-
-func (m *meeting) turn(actor string) {
-	m.ready <- actor
-	<-m.turns[actor]
 }
 
 // seat is the table as one of them has it. Renewals take no turn: the engine makes them beside.
@@ -118,49 +111,6 @@ func (m *meeting) invoke(ctx context.Context, t *testing.T, actor string) error 
 	return err
 }
 
-// meet plays one order of steps, as play does.
-func meet(t *testing.T, actors map[string]func(*testing.T, *meeting), schedule []int) (m *meeting, choices []int) {
-	t.Helper()
-	m = &meeting{
-		table: persistence.NewMemory(), ready: make(chan string), turns: make(map[string]chan struct{}), running: make(map[string]func() error),
-	}
-	over := make(chan string)
-	var waiting []string
-	next := func() {
-		select {
-		case actor := <-m.ready:
-			waiting = append(waiting, actor)
-			slices.Sort(waiting)
-		case <-over:
-		}
-	}
-	for name := range actors {
-		m.turns[name] = make(chan struct{})
-	}
-	for _, name := range append([]string{"owner"}, others(actors)...) {
-		go func() { actors[name](t, m); over <- name }()
-		next()
-	}
-	for len(waiting) > 0 {
-		at := 0
-		if len(choices) < len(schedule) {
-			at = schedule[len(choices)]
-		}
-		choices = append(choices, len(waiting))
-		actor := waiting[at]
-		waiting = slices.Delete(waiting, at, at+1)
-		m.turns[actor] <- struct{}{}
-		next()
-	}
-	return m, choices
-}
-
-// others are all but the owner, who begins.
-func others(actors map[string]func(*testing.T, *meeting)) []string {
-	names := slices.Sorted(maps.Keys(actors))
-	return slices.DeleteFunc(names, func(name string) bool { return name == "owner" })
-}
-
 // TestASweepBesideAClientAndALiveOwnerRunsNothingTwice plays every order of the steps of a sweep
 // with the function that it invokes, of a client that repeats the request, of the first run, which
 // is alive, dead or given up, and of time that passes.
@@ -196,8 +146,12 @@ func TestASweepBesideAClientAndALiveOwnerRunsNothingTwice(t *testing.T) {
 			for schedule := []int{}; schedule != nil; played++ {
 				var choices []int
 				synctest.Test(t, func(t *testing.T) {
-					var m *meeting
-					m, choices = meet(t, actors, schedule)
+					m := &meeting{table: persistence.NewMemory(), running: make(map[string]func() error)}
+					steps := make(map[string]func())
+					for name, act := range actors {
+						steps[name] = func() { act(t, m) }
+					}
+					choices = m.play(steps, schedule, func() {})
 					if len(m.wrong) > 0 || m.done > 1 || m.reserved > 1 {
 						t.Fatalf("%v; reserved %d times, done %d times\nThe story:\n%q", m.wrong, m.reserved, m.done, m.told)
 					}

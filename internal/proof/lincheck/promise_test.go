@@ -31,6 +31,12 @@ func completes(owner, result string, until float64) completion {
 	}}
 }
 
+func fails(owner, message string, until float64) completion {
+	c := completes(owner, message, until)
+	c.outcome.Status = persistence.StatusFailed
+	return c
+}
+
 func releases(owner string) release { return release{lease(owner)} }
 
 func finishes(owner, step string) checkpoint { return checkpoint{lease(owner), step, "done"} }
@@ -247,6 +253,35 @@ var inexplicable = []story{
 		told(3, 4, finishes("a", "reserve"), ok),
 		told(5, 6, releases("a"), ok),
 		told(7, 8, claims("b", 1), shown(running("b", 1, 1))),
+	}},
+	{"a failure is run again", []porcupine.Operation{
+		told(1, 2, claims("a", 0), shown(running("a", 0, 1))),
+		told(3, 4, fails("a", "declined", 20), ok),
+		told(5, 6, claims("b", 1), shown(running("b", 1, 2))),
+	}},
+	{"a record that was given up is completed", []porcupine.Operation{
+		told(1, 2, claims("a", 0), shown(running("a", 0, 1))),
+		told(3, 4, finishes("a", "reserve"), ok),
+		told(5, 6, releases("a"), ok),
+		told(7, 8, completes("a", "paid", 20), ok),
+	}},
+	{"another payload takes over", []porcupine.Operation{
+		told(1, 2, claims("a", 0), shown(running("a", 0, 1))),
+		told(3, 4, otherLoad(claims("b", 11)), shown(running("b", 11, 2))),
+	}},
+	{"a take-over starts to count anew", []porcupine.Operation{
+		told(1, 2, claims("a", 0), shown(running("a", 0, 1))),
+		told(3, 4, claims("b", 11), shown(running("b", 11, 1))),
+	}},
+	{"a finished record is released", []porcupine.Operation{
+		told(1, 2, claims("a", 0), shown(running("a", 0, 1))),
+		told(3, 4, completes("a", "paid", 20), ok),
+		told(5, 6, releases("a"), ok),
+		told(7, 8, look, nothing),
+	}},
+	{"read shows a run as finished", []porcupine.Operation{
+		told(1, 2, claims("a", 0), shown(running("a", 0, 1))),
+		told(3, 4, look, shown(done("a", "", 20))),
 	}},
 	{"a completion without an answer is carried out and undone", []porcupine.Operation{
 		told(1, 2, claims("a", 0), shown(running("a", 0, 1))),

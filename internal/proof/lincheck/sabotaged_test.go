@@ -1,10 +1,8 @@
 package lincheck
 
 import (
-	"bytes"
 	"context"
 	"errors"
-	"maps"
 	"math/rand/v2"
 	"sync"
 	"testing"
@@ -132,6 +130,8 @@ func (f *flawed) asOwner(l persistence.Lease) persistence.Lease {
 	return l
 }
 
+// sabotages are one for each kind of call, and those that only a race or a clock shows. What a
+// record must not become is told by the stories of TestWhatTheContractDoesNotExplain.
 var sabotages = []struct {
 	name string
 	do   func(f *flawed)
@@ -139,14 +139,6 @@ var sabotages = []struct {
 	{"complete asks for no owner", func(f *flawed) {
 		f.complete = func(ctx context.Context, l persistence.Lease, o persistence.Outcome) error {
 			return f.right.Complete(ctx, f.asOwner(l), o)
-		}
-	}},
-	{"release asks for no owner", func(f *flawed) {
-		f.release = func(ctx context.Context, l persistence.Lease) error { return f.right.Release(ctx, f.asOwner(l)) }
-	}},
-	{"checkpoint asks for no owner", func(f *flawed) {
-		f.checkpoint = func(ctx context.Context, l persistence.Lease, step string, output []byte) error {
-			return f.right.Checkpoint(ctx, f.asOwner(l), step, output)
 		}
 	}},
 	{"a new record has two winners: read, then write", func(f *flawed) {
@@ -234,105 +226,12 @@ var sabotages = []struct {
 			}
 		})
 	}},
-	{"a failure is run again", func(f *flawed) {
-		f.misjudge(func(_ *persistence.Claim, found *persistence.Record) {
-			if found.Status == persistence.StatusFailed {
-				found.Status = persistence.StatusPartial
-			}
-		})
-	}},
-	{"another payload takes over", func(f *flawed) {
-		f.misjudge(func(c *persistence.Claim, _ *persistence.Record) { c.Fingerprint = "" })
-	}},
-	{"an unknown outcome is run again", func(f *flawed) {
-		f.misjudge(func(c *persistence.Claim, _ *persistence.Record) { c.RefuseUnknown = false })
-	}},
-	{"a take-over loses the steps", func(f *flawed) {
-		f.acquireInSteps(clearly, func(persistence.Judgement) {}, func(c persistence.Claim, stale persistence.Record) persistence.Record {
-			r := c.TakeOver(stale)
-			r.Steps = nil
-			return r
-		})
-	}},
-	{"a take-over starts to count anew", func(f *flawed) {
-		f.acquireInSteps(clearly, func(persistence.Judgement) {}, func(c persistence.Claim, stale persistence.Record) persistence.Record {
-			r := c.TakeOver(stale)
-			r.Attempt = 1
-			return r
-		})
-	}},
-	{"the last outcome wins", func(f *flawed) {
-		f.complete = func(ctx context.Context, l persistence.Lease, o persistence.Outcome) error {
-			if r := f.find(l.Key); r.Owner == l.Owner && r.Status.Finished() {
-				f.right.Put(o.Of(l))
-				return nil
-			}
-			return f.right.Complete(ctx, l, o)
-		}
-	}},
 	{"a completion is confirmed and forgotten", func(f *flawed) {
 		f.complete = func(ctx context.Context, l persistence.Lease, o persistence.Outcome) error {
 			if o.ResultOmitted && f.find(l.Key).Owner == l.Owner {
 				return nil
 			}
 			return f.right.Complete(ctx, l, o)
-		}
-	}},
-	{"a completion that comes too late is confirmed", func(f *flawed) {
-		f.complete = func(ctx context.Context, l persistence.Lease, o persistence.Outcome) error {
-			if err := f.right.Complete(ctx, l, o); !errors.Is(err, persistence.ErrLeaseLost) {
-				return err
-			}
-			return nil
-		}
-	}},
-	{"a record that was given up is completed", func(f *flawed) {
-		f.complete = func(ctx context.Context, l persistence.Lease, o persistence.Outcome) error {
-			if r := f.find(l.Key); r.Owner == l.Owner && r.Status == persistence.StatusPartial {
-				f.right.Put(o.Of(r.Lease()))
-				return nil
-			}
-			return f.right.Complete(ctx, l, o)
-		}
-	}},
-	{"a finished record is released", func(f *flawed) {
-		f.release = func(ctx context.Context, l persistence.Lease) error {
-			if r := f.find(l.Key); r.Owner == l.Owner && r.Status.Finished() {
-				f.right.Delete(l.Key)
-				return nil
-			}
-			return f.right.Release(ctx, l)
-		}
-	}},
-	{"a release forgets the steps that its lease does not know of", func(f *flawed) {
-		f.release = func(ctx context.Context, l persistence.Lease) error {
-			r := f.find(l.Key)
-			if r.Owner == l.Owner && r.Status == persistence.StatusProcessing && len(l.Steps) == 0 {
-				f.right.Delete(l.Key)
-				return nil
-			}
-			return f.right.Release(ctx, l)
-		}
-	}},
-	{"a step is replaced", func(f *flawed) {
-		f.checkpoint = func(ctx context.Context, l persistence.Lease, step string, output []byte) error {
-			r := f.find(l.Key)
-			if _, there := r.Steps[step]; there && r.Owner == l.Owner && r.Status == persistence.StatusProcessing {
-				r.Steps = maps.Clone(r.Steps)
-				r.Steps[step] = bytes.ToUpper(output)
-				f.right.Put(r)
-				return nil
-			}
-			return f.right.Checkpoint(ctx, l, step, output)
-		}
-	}},
-	{"read shows a run as finished", func(f *flawed) {
-		f.read = func(ctx context.Context, key string) (persistence.Record, bool, error) {
-			r, found, err := f.right.Read(ctx, key)
-			if found && !r.Status.Finished() {
-				r.Status = persistence.StatusCompleted
-			}
-			return r, found, err
 		}
 	}},
 	{"a write that ended without an answer is carried out later", func(f *flawed) {
