@@ -23,13 +23,3 @@ func claim(key, owner string, now time.Time) persistence.Claim {
 func paid(result string) persistence.Outcome {
 	return persistence.Outcome{Status: persistence.StatusCompleted, Result: []byte(result), ExpiresAt: noon.Add(time.Hour)}
 }
-
-// acquire returns what a claim gets, and fails the test where it gets an error.
-func acquire(t *testing.T, s persistence.Store, c persistence.Claim) persistence.Record {
-	t.Helper()
-	r, err := s.Acquire(t.Context(), c)
-	if err != nil {
-		t.Fatalf("acquire %s by %s: %v", c.Key, c.Owner, err)
-	}
-	return r
-}

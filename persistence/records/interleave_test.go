@@ -151,7 +151,7 @@ func play(t *testing.T, a act, schedule []int) (w *world, choices []int) {
 	}
 	w.until = first.LeaseUntil
 	desk := newDesk(t, w, records.Config{Now: func() time.Time { return w.now }})
-	return w, w.rota.play(map[string]func(){
+	return w, w.play(map[string]func(){
 		"clock":    w.clock,
 		"owner":    func() { w.owner(t.Context(), first) },
 		"client":   func() { w.client(t.Context()) },
