@@ -9,6 +9,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/ikkai-go/idempotency"
 	"github.com/ikkai-go/idempotency/idempotent"
 	"github.com/ikkai-go/idempotency/idempotent/internal/lab"
 	"github.com/ikkai-go/idempotency/persistence"
@@ -172,5 +173,25 @@ func TestALongRunIsAskedForLessAndLessOften(t *testing.T) {
 			}
 		}
 		run.Wait()
+	})
+}
+
+// The record of another writer says not when its run is over: it is asked for each second, until it expires.
+func TestARecordWithoutALeaseIsLockedUntilItExpires(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		memory := persistence.NewMemory()
+		guard := lab.NewKeylessGuard(t, memory, idempotent.Config{})
+		key, _ := idempotency.Key("payment", "k")
+		memory.Put(persistence.Record{Key: key, Status: persistence.StatusProcessing, ExpiresAt: time.Now().Add(10 * time.Minute)})
+		run := func(context.Context) (string, error) { return "ran", nil }
+
+		_, err := idempotent.Do(within(t, time.Minute), guard, "k", run)
+		if busy, ok := errors.AsType[*idempotent.InProgressError](err); !ok || busy.RetryAfter != time.Second {
+			t.Errorf("got %v, want to ask again in a second", err)
+		}
+		time.Sleep(10*time.Minute + time.Second) // virtual
+		if got, err := idempotent.Do(within(t, time.Minute), guard, "k", run); err != nil || got != "ran" {
+			t.Errorf("after the expiry: got %q, %v", got, err)
+		}
 	})
 }

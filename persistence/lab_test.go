@@ -1,7 +1,6 @@
 package persistence_test
 
 import (
-	"testing"
 	"time"
 
 	"github.com/ikkai-go/idempotency/persistence"
