@@ -1,12 +1,15 @@
 package idempotent_test
 
 import (
+	"context"
+	"encoding/base64"
 	"encoding/json"
 	"fmt"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/ikkai-go/idempotency"
 	"github.com/ikkai-go/idempotency/idempotent"
 	"github.com/ikkai-go/idempotency/idempotent/internal/lab"
 	"github.com/ikkai-go/idempotency/persistence"
@@ -193,5 +196,27 @@ func TestResultsAreAnsweredInTheFormOfTheCall(t *testing.T) {
 	handler := newTestGuard(t, &lab.Another{Store: memory}, idempotent.Config{}).Handler(func() { t.Error("it runs") })
 	if got, err := handler.Invoke(t.Context(), plain); idempotent.VerdictOf(err).Code != idempotent.CodeReplayUnreadable || strings.Contains(fmt.Sprint(err), "receipt") {
 		t.Errorf("got %s, %v", got, err)
+	}
+}
+
+// What the SDK's Wrap returns is a function of raw bytes, for which Lambda's own handler takes base64.
+func TestAFunctionOfBytesGetsTheEventOfItsExecutionAsItIs(t *testing.T) {
+	event := fmt.Sprintf(firstInvocation, executionA, 0, `{"id":"order 1"}`)
+	for name, test := range map[string]struct{ event, gets, answers string }{
+		"an execution":  {event, event, pending},
+		"another event": {`"aGVsbG8="`, "hello", `"` + base64.StdEncoding.EncodeToString([]byte(pending)) + `"`},
+	} {
+		t.Run(name, func(t *testing.T) {
+			key := idempotency.WholePayload()
+			handler := lab.NewKeylessGuard(t, persistence.NewMemory(), idempotent.Config{Key: key}).Handler(func(_ context.Context, payload []byte) ([]byte, error) {
+				if string(payload) != test.gets {
+					t.Errorf("the function gets %s, want %s", payload, test.gets)
+				}
+				return []byte(pending), nil
+			})
+			if got, err := handler.Invoke(t.Context(), []byte(test.event)); err != nil || string(got) != test.answers {
+				t.Errorf("got %s, %v, want %s", got, err, test.answers)
+			}
+		})
 	}
 }

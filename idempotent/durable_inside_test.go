@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"net/http"
 	"slices"
 	"strings"
 	"testing"
@@ -15,6 +16,7 @@ import (
 	"github.com/ikkai-go/idempotency/idempotent"
 	"github.com/ikkai-go/idempotency/idempotent/batch"
 	"github.com/ikkai-go/idempotency/idempotent/eventguard"
+	"github.com/ikkai-go/idempotency/idempotent/httpguard"
 	"github.com/ikkai-go/idempotency/idempotent/internal/lab"
 	"github.com/ikkai-go/idempotency/idempotent/saga"
 	"github.com/ikkai-go/idempotency/persistence"
@@ -81,6 +83,23 @@ func TestACallInADurableFunctionIsRefusedBesideItsSteps(t *testing.T) {
 			}
 			response, err := handle(ctx, events.SQSEvent{Records: []events.SQSMessage{{MessageId: "m", Body: `{"id":"1"}`}}})
 			if len(response.BatchItemFailures) == 1 { // it comes back, and why is logged
+				return idempotent.ErrConfig
+			}
+			return err
+		}},
+		"httpguard.HTTPAPI": {idempotent.Config{}, func(ctx context.Context, g *idempotent.Guard, run func()) error {
+			api, err := httpguard.New(g, httpguard.Config{Scope: httpguard.Unscoped()})
+			if err != nil {
+				return err
+			}
+			response, err := api.HTTPAPI(func(context.Context, events.APIGatewayV2HTTPRequest) (events.APIGatewayV2HTTPResponse, error) {
+				run()
+				return events.APIGatewayV2HTTPResponse{StatusCode: http.StatusCreated}, nil
+			})(ctx, events.APIGatewayV2HTTPRequest{
+				Headers:        map[string]string{"idempotency-key": `"8e03978e"`},
+				RequestContext: events.APIGatewayV2HTTPRequestContext{HTTP: events.APIGatewayV2HTTPRequestContextHTTPDescription{Method: http.MethodPost, Path: "/orders"}},
+			})
+			if response.StatusCode == http.StatusInternalServerError {
 				return idempotent.ErrConfig
 			}
 			return err

@@ -4,22 +4,10 @@ import (
 	"context"
 	"fmt"
 
-	"github.com/aws/aws-lambda-go/lambda"
-
 	"github.com/ikkai-go/idempotency"
 	"github.com/ikkai-go/idempotency/idempotent"
 	"github.com/ikkai-go/idempotency/persistence"
 )
-
-// durably is what durable.Wrap returns.
-type durably func(context.Context, []byte) ([]byte, error)
-
-func (d durably) Invoke(ctx context.Context, event []byte) ([]byte, error) { return d(ctx, event) }
-
-// lambda.Start(guarded(guard, durable.Wrap(checkout))), in the place of durable.Start(checkout)
-func guarded(guard *idempotent.Guard, wrapped durably) lambda.Handler {
-	return guard.Handler(wrapped)
-}
 
 // A durable function is one request made of many invocations. While its execution is suspended,
 // another one of the same order is turned away.
@@ -32,10 +20,11 @@ func ExampleGuard_Handler_durable() {
 		panic(err)
 	}
 	answer := `{"Status":"PENDING"}`
-	handler := guarded(guard, func(context.Context, []byte) ([]byte, error) { // what durable.Wrap returns
+	checkout := func(context.Context, []byte) ([]byte, error) { // what durable.Wrap returns
 		fmt.Println("invoked")
 		return []byte(answer), nil
-	})
+	}
+	handler := guard.Handler(checkout) // for lambda.Start
 	invoke := func(execution string) {
 		const event = `{"DurableExecutionArn":"arn:aws:lambda:eu-west-1:123456789012:function:checkout:1/durable-execution/%s/1","CheckpointToken":"t",` +
 			`"InitialExecutionState":{"Operations":[{"Id":"1","Type":"EXECUTION","ExecutionDetails":{"InputPayload":"{\"order_id\":\"o1\"}"}}]}}`

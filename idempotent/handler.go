@@ -25,7 +25,9 @@ import (
 // The events of durable functions are recognised, and belong to their executions: keys are
 // selected from what the execution's caller has sent, only SUCCEEDED is a result, and a later
 // invocation of the execution goes on with its record. Answers that no invocation could
-// change are responses with the status FAILED, whose ErrorType is the error's. See docs/durable.md.
+// change are responses with the status FAILED, whose ErrorType is the error's. A function of raw
+// bytes, as the durable SDK's Wrap returns, gets these events as they are; any other event it
+// gets as lambda.NewHandler would decode it, from base64. See docs/durable.md.
 //
 // A response that Lambda would refuse for its size is not stored, and the answer is
 // *ResponseTooLargeError.
@@ -41,7 +43,11 @@ func (g *Guard) Handler(handler any) lambda.Handler {
 	h, ok := handler.(lambda.Handler)
 	switch {
 	case !ok:
-		return &guardedHandler{guard: g, invoke: invokeFunc(handler)}
+		guarded := &guardedHandler{guard: g, invoke: invokeFunc(handler)}
+		if raw, ok := handler.(func(context.Context, []byte) ([]byte, error)); ok {
+			guarded.raw = invokeHandler(rawHandler(raw))
+		}
+		return guarded
 	case h == lambda.NewHandler(h):
 		return &oneAtATime{guarded: guardedHandler{guard: g, invoke: invokeHandler(h)}, free: make(chan struct{}, 1)}
 	default:
@@ -66,6 +72,15 @@ const maxResponse = 6_291_556
 type guardedHandler struct {
 	guard  *Guard
 	invoke invoke
+	raw    invoke // for the events of executions, if that is another one
+}
+
+// rawHandler is a function of raw bytes.
+type rawHandler func(context.Context, []byte) ([]byte, error)
+
+// Invoke implements [lambda.Handler].
+func (f rawHandler) Invoke(ctx context.Context, payload []byte) ([]byte, error) {
+	return f(ctx, payload)
 }
 
 // Invoke implements [lambda.Handler].
@@ -89,8 +104,12 @@ func (h *guardedHandler) Invoke(ctx context.Context, payload []byte) (response [
 // call returns the response to an invocation, and with which error it has ended.
 func (h *guardedHandler) call(ctx context.Context, payload []byte, of *execution, identify func() (request, error)) ([]byte, error) {
 	var own effect
+	invoke := h.invoke
+	if of != nil && h.raw != nil {
+		invoke = h.raw
+	}
 	stored, err := h.guard.call(ctx, identify, func(ctx context.Context, e *effect) error {
-		err := h.invoke(of.within(ctx), payload, e)
+		err := invoke(of.within(ctx), payload, e)
 		if size := len(e.result); err == nil && e.omit == nil && size > maxResponse {
 			e.omit = &ResponseTooLargeError{Size: size}
 		}
