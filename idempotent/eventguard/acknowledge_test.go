@@ -20,7 +20,7 @@ func TestEachCodeIsDecided(t *testing.T) {
 		idempotent.CodeReplayUnreadable: never, idempotent.CodeOutcomeUnknown: never, idempotent.CodeLeaseLost: never, idempotent.CodeStoreFailed: never,
 		idempotent.CodeNotStored: never, idempotent.CodeNotStarted: never, idempotent.CodeResponseTooLarge: never, idempotent.CodePartialSuccess: never,
 		idempotent.CodeCompensationFailed: never, idempotent.CodeStuck: never, idempotent.CodeStepFailed: never, idempotent.CodeUnfinished: never,
-		idempotent.CodeInvalidConfig: never, idempotent.CodeFunctionFailed: never,
+		idempotent.CodeInvalidConfig: never, idempotent.CodeFunctionFailed: never, idempotent.CodeSuspended: never,
 		CodePayloadUnusable: never, CodePanicked: never, CodeHeldBack: never,
 	}
 	codes := append(codesOf(t, "../verdict.go"), codesOf(t, "verdict.go")...)
