@@ -13,6 +13,8 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/aws/aws-lambda-go/lambdacontext"
+
 	"github.com/ikkai-go/idempotency/idempotent"
 	"github.com/ikkai-go/idempotency/idempotent/internal/lab"
 	"github.com/ikkai-go/idempotency/persistence"
@@ -161,5 +163,51 @@ func TestALookThatDoesNotReturnFailsNoCall(t *testing.T) {
 				}
 			})
 		}
+	}
+}
+
+// Between a look and the call that it was for, a record may expire, and it may not be the call's own: then the
+// call is claimed, as one is whose record is still of a run.
+func TestWhatWasFoundIsJudgedWhenItsCallComes(t *testing.T) {
+	ofTenant := func(ctx context.Context, name string) context.Context {
+		return lambdacontext.NewContext(ctx, &lambdacontext.LambdaContext{TenantID: name})
+	}
+	for name, test := range map[string]struct {
+		died bool   // the run of the later call's record
+		then func() // after the look
+		as   string // the tenant of the later call
+		runs int64
+	}{
+		"nothing has changed": {runs: 0, as: "a"},
+		"it has expired":      {then: func() { time.Sleep(2 * time.Hour) }, as: "a", runs: 1}, // virtual
+		"another tenant":      {as: "b", runs: 1},
+		"a dead run":          {died: true, as: "a", runs: 1},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				store := &looking{Memory: persistence.NewMemory()}
+				before := newMany(t, store.Memory, 1, idempotent.Config{TTL: time.Hour})
+				before.all(ofTenant(t.Context(), "a"), 2)
+				if test.died {
+					key, err := before.identity(1).RecordKey(ofTenant(t.Context(), "a"))
+					r, found, _ := store.Read(t.Context(), key)
+					if err != nil || !found {
+						t.Fatal(key, err)
+					}
+					r.Status, r.LeaseUntil = persistence.StatusProcessing, time.Now().Add(-time.Minute)
+					store.Put(r)
+				}
+				m := newMany(t, store, 2, idempotent.Config{TTL: time.Hour, ReadFirst: true})
+				if err := m.do(ofTenant(t.Context(), "a"), 0); err != nil || m.ran.Load() != 0 {
+					t.Fatalf("%v, %d runs", err, m.ran.Load())
+				}
+				if test.then != nil {
+					test.then()
+				}
+				if err := m.do(ofTenant(t.Context(), test.as), 1); err != nil || m.ran.Load() != test.runs {
+					t.Errorf("%v, %d runs", err, m.ran.Load())
+				}
+			})
+		})
 	}
 }

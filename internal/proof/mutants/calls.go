@@ -3,7 +3,7 @@ package main
 import "slices"
 
 // mutants is the list of them all.
-var mutants = slices.Concat(storeMutants, callMutants, stepMutants, ruleMutants, frontMutants, durableMutants, crowdMutants, resumeMutants)
+var mutants = slices.Concat(storeMutants, callMutants, stepMutants, ruleMutants, frontMutants, durableMutants, crowdMutants, aheadMutants, resumeMutants)
 
 // mutant is a deliberate breakage of the shipped code.
 type mutant struct {
