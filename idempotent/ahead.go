@@ -55,8 +55,8 @@ type ahead struct {
 
 // LookingAhead returns guards of the same operation for the calls of one batch, which come
 // about in its order: one for each, of the identity that identify tells of it. They look for
-// finished records unless [Config].NoLookAhead says otherwise. identify may be called at any time, and from
-// any of the calls' goroutines.
+// finished records unless [Config].NoLookAhead says otherwise. identify may be called at any time, and on
+// any goroutine, one call at a time; where it panics, each record is asked for by itself.
 //
 // It is for adapters that run many calls.
 func (g *Guard) LookingAhead(calls int, identify func(call int) Identity) func(call int) *Guard {
@@ -101,17 +101,10 @@ func (g *Guard) claimed(c persistence.Claim, r persistence.Record) {
 
 // reach looks as far as the call. One that would wait too long for another's look goes on without.
 func (a *ahead) reach(ctx context.Context, b budget, call int) {
-	if a.knows(call) {
+	if a.knows(call) || !a.enter(ctx, b) {
 		return
 	}
-	asking, cancel := b.asking(ctx)
-	defer cancel()
-	select {
-	case a.turn <- struct{}{}:
-		defer func() { <-a.turn }()
-	case <-asking.Done():
-		return
-	}
+	defer func() { <-a.turn }()
 	if probes := a.probes(); len(probes) > 0 {
 		finished := a.read(ctx, b, probes)
 		a.goOn(finished > 0)
@@ -119,6 +112,23 @@ func (a *ahead) reach(ctx context.Context, b budget, call int) {
 	for calls := a.due(call); len(calls) > 0; calls = a.due(call) {
 		finished := a.read(ctx, b, calls)
 		a.goOn(a.guard.config.ReadFirst || finished*worthwhile >= len(calls))
+	}
+}
+
+// enter waits for the turn of looking, for as long as a request to the store may take.
+func (a *ahead) enter(ctx context.Context, b budget) bool {
+	select {
+	case a.turn <- struct{}{}:
+		return true
+	default:
+	}
+	asking, cancel := b.asking(ctx)
+	defer cancel()
+	select {
+	case a.turn <- struct{}{}:
+		return true
+	case <-asking.Done():
+		return false
 	}
 }
 
