@@ -207,15 +207,18 @@ func TestAFunctionOfBytesGetsTheEventOfItsExecutionAsItIs(t *testing.T) {
 		"another event": {`"aGVsbG8="`, "hello", `"` + base64.StdEncoding.EncodeToString([]byte(pending)) + `"`},
 	} {
 		t.Run(name, func(t *testing.T) {
-			key := idempotency.WholePayload()
-			handler := lab.NewKeylessGuard(t, persistence.NewMemory(), idempotent.Config{Key: key}).Handler(func(_ context.Context, payload []byte) ([]byte, error) {
+			type wrapped func(context.Context, []byte) ([]byte, error)
+			fn := func(_ context.Context, payload []byte) ([]byte, error) {
 				if string(payload) != test.gets {
 					t.Errorf("the function gets %s, want %s", payload, test.gets)
 				}
 				return []byte(pending), nil
-			})
-			if got, err := handler.Invoke(t.Context(), []byte(test.event)); err != nil || string(got) != test.answers {
-				t.Errorf("got %s, %v, want %s", got, err, test.answers)
+			}
+			for _, function := range []any{fn, wrapped(fn)} {
+				handler := lab.NewKeylessGuard(t, persistence.NewMemory(), idempotent.Config{Key: idempotency.WholePayload()}).Handler(function)
+				if got, err := handler.Invoke(t.Context(), []byte(test.event)); err != nil || string(got) != test.answers {
+					t.Errorf("%T: got %s, %v, want %s", function, got, err, test.answers)
+				}
 			}
 		})
 	}

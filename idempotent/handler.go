@@ -44,8 +44,8 @@ func (g *Guard) Handler(handler any) lambda.Handler {
 	switch {
 	case !ok:
 		guarded := &guardedHandler{guard: g, invoke: invokeFunc(handler)}
-		if raw, ok := handler.(func(context.Context, []byte) ([]byte, error)); ok {
-			guarded.raw = invokeHandler(rawHandler(raw))
+		if fn, raw := reflect.ValueOf(handler), reflect.TypeFor[rawHandler](); fn.CanConvert(raw) { // whatever its type is called
+			guarded.raw = invokeHandler(fn.Convert(raw).Interface().(rawHandler))
 		}
 		return guarded
 	case h == lambda.NewHandler(h):
