@@ -1,7 +1,6 @@
 package idempotent_test
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"slices"
@@ -10,7 +9,6 @@ import (
 
 	"github.com/ikkai-go/idempotency/idempotent"
 	"github.com/ikkai-go/idempotency/idempotent/internal/lab"
-	"github.com/ikkai-go/idempotency/persistence"
 )
 
 var errBroken = errors.New("broken")
@@ -33,19 +31,4 @@ func wantKinds(t *testing.T, log *lab.EventLog, want ...idempotent.EventKind) {
 	if got := log.Kinds(); !slices.Equal(got, want) {
 		t.Errorf("events: %v, want %v", got, want)
 	}
-}
-
-// unreachable is a store that can't be reached.
-type unreachable struct{ persistence.Store }
-
-func (unreachable) Acquire(context.Context, persistence.Claim) (persistence.Record, error) {
-	return persistence.Record{}, &persistence.Fault{Op: "acquire", Retryable: true, Err: errBroken}
-}
-
-func (unreachable) Complete(context.Context, persistence.Lease, persistence.Outcome) error {
-	return &persistence.Fault{Op: "complete", Retryable: true, Err: errBroken}
-}
-
-func (unreachable) Release(context.Context, persistence.Lease) error {
-	return &persistence.Fault{Op: "release", Retryable: true, Err: errBroken}
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/aws/aws-lambda-go/lambdacontext"
 
 	"github.com/ikkai-go/idempotency/idempotent"
+	"github.com/ikkai-go/idempotency/idempotent/internal/lab"
 	"github.com/ikkai-go/idempotency/persistence"
 )
 
@@ -101,7 +102,13 @@ func TestAnExecutionThatEndsWithoutItsRecordSettlesItOnceTheTableAnswers(t *test
 		d.config.FailOpen = true
 		d.answers(pending)
 		d.wants(executionA, pending, 1)
-		d.store = &downOnce{Store: memory}
+		asked := 0
+		d.store = lab.Before(memory, "acquire", func() error {
+			if asked++; asked == 1 {
+				return errDown
+			}
+			return nil
+		})
 		d.answers(answer)
 		d.wants(executionA, answer, 2)
 		d.store = memory
@@ -112,17 +119,4 @@ func TestAnExecutionThatEndsWithoutItsRecordSettlesItOnceTheTableAnswers(t *test
 		}
 		d.wants(executionB, next.response, next.runs)
 	}
-}
-
-// downOnce does not apply the first claim, and does not answer.
-type downOnce struct {
-	persistence.Store
-	asked int
-}
-
-func (s *downOnce) Acquire(ctx context.Context, c persistence.Claim) (persistence.Record, error) {
-	if s.asked++; s.asked == 1 {
-		return persistence.Record{}, &persistence.Fault{Op: "acquire", Retryable: true, Err: errors.New("no answer")}
-	}
-	return s.Store.Acquire(ctx, c)
 }

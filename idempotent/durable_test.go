@@ -282,7 +282,7 @@ func TestAnExecutionDoesNotFailBeforeItsRecordSaysSo(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			memory := persistence.NewMemory()
 			for _, failOpen := range []bool{false, true} {
-				d := newDurable(t, &unsettling{memory})
+				d := newDurable(t, lab.Dying(memory, errDown))
 				d.config = idempotent.Config{Operation: fmt.Sprintf("payment-%t", failOpen), FailOpen: failOpen}
 				d.answers(test.answer)
 				if got, err := d.invoke(executionA); !errors.Is(err, idempotent.ErrStore) || idempotent.VerdictOf(err).Code != idempotent.CodeNotStored {
@@ -294,15 +294,6 @@ func TestAnExecutionDoesNotFailBeforeItsRecordSaysSo(t *testing.T) {
 			}
 		})
 	}
-}
-
-// unsettling is a store that settles nothing.
-type unsettling struct{ persistence.Store }
-
-func (unsettling) Release(context.Context, persistence.Lease) error { return errDown }
-
-func (unsettling) Complete(context.Context, persistence.Lease, persistence.Outcome) error {
-	return errDown
 }
 
 func TestAnExecutionThatIsOverUnseenLocksItsKeyUntilItsTimeoutOnly(t *testing.T) {
@@ -375,19 +366,11 @@ func TestWhatPassesHasAnExecutionInvokedAgain(t *testing.T) {
 	memory := persistence.NewMemory()
 	d := newDurable(t, memory)
 	d.answers(succeeded)
-	d.store = &uncertain{Store: memory}
+	d.store = lab.Around(memory, func(_, _ string, do func() error) error { return errors.Join(do(), errDown) })
 	if got, err := d.invoke(executionA); !errors.Is(err, idempotent.ErrStore) {
 		t.Errorf("an acquire without an answer: %s, %v", got, err)
 	}
 	d.store = memory
 	d.refuses(executionB, "InProgressError", idempotent.CodeInProgress, 0) // it was applied
 	d.wants(executionA, succeeded, 1)
-}
-
-// uncertain applies claims, and does not answer.
-type uncertain struct{ persistence.Store }
-
-func (u *uncertain) Acquire(ctx context.Context, c persistence.Claim) (persistence.Record, error) {
-	_, _ = u.Store.Acquire(ctx, c)
-	return persistence.Record{}, &persistence.Fault{Op: "acquire", Retryable: true, Err: errors.New("no answer")}
 }

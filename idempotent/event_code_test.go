@@ -6,6 +6,7 @@ import (
 
 	"github.com/ikkai-go/idempotency"
 	"github.com/ikkai-go/idempotency/idempotent"
+	"github.com/ikkai-go/idempotency/idempotent/internal/lab"
 	"github.com/ikkai-go/idempotency/persistence"
 )
 
@@ -19,7 +20,7 @@ func TestAnUnprotectedRunSaysWhy(t *testing.T) {
 	}{
 		"switched off":    {"1", persistence.NewMemory(), idempotent.Config{}, idempotent.CodeSwitchedOff},
 		"without a key":   {"", persistence.NewMemory(), idempotent.Config{RunWithoutKey: true}, idempotent.CodeKeyMissing},
-		"without a store": {"", cutOff{}, idempotent.Config{FailOpen: true}, idempotent.CodeStoreFailed},
+		"without a store": {"", lab.Down(errDown), idempotent.Config{FailOpen: true}, idempotent.CodeStoreFailed},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Setenv("IDEMPOTENCY_DISABLED", test.off)
@@ -44,16 +45,3 @@ func TestAnUnprotectedRunSaysWhy(t *testing.T) {
 		})
 	}
 }
-
-// cutOff is a store that can't be reached.
-type cutOff struct{ persistence.Store }
-
-func (cutOff) Acquire(context.Context, persistence.Claim) (persistence.Record, error) {
-	return persistence.Record{}, errDown
-}
-
-func (cutOff) Complete(context.Context, persistence.Lease, persistence.Outcome) error {
-	return errDown
-}
-
-func (cutOff) Release(context.Context, persistence.Lease) error { return errDown }

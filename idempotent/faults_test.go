@@ -256,9 +256,9 @@ func TestAFrozenEnvironmentDoesNotStartAfterItsLease(t *testing.T) {
 	for name, deadline := range map[string]bool{"the timer has fired": true, "the timer has not fired": false} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				store := &freezing{Memory: persistence.NewMemory()}
+				memory := persistence.NewMemory()
 				var seen lab.EventLog
-				guard := lab.NewKeylessGuard(t, store, idempotent.Config{Lease: time.Minute, Observe: seen.Observe})
+				guard := lab.NewKeylessGuard(t, freezing(memory), idempotent.Config{Lease: time.Minute, Observe: seen.Observe})
 				ctx := context.Background()
 				if deadline {
 					ctx = within(t, time.Minute)
@@ -273,7 +273,7 @@ func TestAFrozenEnvironmentDoesNotStartAfterItsLease(t *testing.T) {
 				if kinds := seen.Kinds(); len(kinds) != 1 || kinds[0] != idempotent.EventReleased {
 					t.Errorf("events %v, want released", kinds)
 				}
-				if records := store.Records(); len(records) > 0 {
+				if records := memory.Records(); len(records) > 0 {
 					t.Errorf("left %+v", records)
 				}
 			})
@@ -283,18 +283,21 @@ func TestAFrozenEnvironmentDoesNotStartAfterItsLease(t *testing.T) {
 
 // freezing is a store whose replies reach an environment only after it was frozen
 // for an hour.
-type freezing struct{ *persistence.Memory }
-
-func (f *freezing) Acquire(ctx context.Context, c persistence.Claim) (persistence.Record, error) {
-	r, err := f.Memory.Acquire(ctx, c)
-	time.Sleep(time.Hour) // virtual
-	return r, err
+func freezing(behind persistence.Store) persistence.Store {
+	return lab.Around(behind, func(op, _ string, do func() error) error {
+		if op == "acquire" {
+			defer time.Sleep(time.Hour) // virtual
+		}
+		return do()
+	})
 }
 
 // A record that can't be understood stops everything, even where the guard is
 // configured to fail open: what it stands for is not known.
 func TestAnUnreadableRecordIsNeverRunOver(t *testing.T) {
-	store := &broken{persistence.NewMemory()}
+	store := lab.Before(persistence.NewMemory(), "acquire", func() error {
+		return &persistence.Fault{Op: "acquire", Err: persistence.ErrUnreadable}
+	})
 	guard := lab.NewKeylessGuard(t, store, idempotent.Config{FailOpen: true})
 	_, err := idempotent.Do(t.Context(), guard, "k", func(context.Context) (string, error) {
 		t.Error("ran")
@@ -303,10 +306,4 @@ func TestAnUnreadableRecordIsNeverRunOver(t *testing.T) {
 	if !errors.Is(err, persistence.ErrUnreadable) || !errors.Is(err, idempotent.ErrStore) {
 		t.Errorf("got %v", err)
 	}
-}
-
-type broken struct{ *persistence.Memory }
-
-func (b *broken) Acquire(context.Context, persistence.Claim) (persistence.Record, error) {
-	return persistence.Record{}, &persistence.Fault{Op: "acquire", Err: persistence.ErrUnreadable}
 }

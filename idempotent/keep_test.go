@@ -93,7 +93,7 @@ func TestWhatDiedIsFoundAndResumedWithoutItsClient(t *testing.T) {
 				return fmt.Sprintf("paid %d", o.Amount), nil
 			}
 			config := idempotent.Config{Operation: "payment", Key: idempotency.MustJMESPath("id"), KeepEvent: true}
-			first := newTestGuard(t, deadStore{store}, config)
+			first := newTestGuard(t, lab.Dying(store, errBroken), config)
 			func() {
 				defer func() { _ = recover() }()
 				_, _ = first.Handler(function).Invoke(t.Context(), []byte(`{"id":"order-1","amount":7}`))
@@ -138,13 +138,4 @@ func TestWhatDiedIsFoundAndResumedWithoutItsClient(t *testing.T) {
 			t.Error("nothing is stuck")
 		})
 	}
-}
-
-// deadStore is the store of a process that dies: what it would settle does not arrive.
-type deadStore struct{ persistence.Store }
-
-func (deadStore) Release(context.Context, persistence.Lease) error { return errors.New("dead") }
-
-func (deadStore) Complete(context.Context, persistence.Lease, persistence.Outcome) error {
-	return errors.New("dead")
 }

@@ -89,7 +89,7 @@ func TestAnInvocationWaitsForItsTurnWithoutALease(t *testing.T) {
 // A handler's response may be in a buffer that its next invocation writes to.
 func TestAResponseIsCopiedBeforeAnythingElseHappens(t *testing.T) {
 	shared := &sharedBuffer{}
-	store := &hooked{Memory: persistence.NewMemory(), beforeComplete: func() { copy(shared.buffer, "other") }}
+	store := lab.Before(persistence.NewMemory(), "complete", func() error { copy(shared.buffer, "other"); return nil })
 	handler := newTestGuard(t, store, idempotent.Config{}).Handler(shared)
 	for range 2 {
 		if got, err := handler.Invoke(t.Context(), []byte(`{"id":"1"}`)); err != nil || string(got) != "first" {
@@ -100,10 +100,11 @@ func TestAResponseIsCopiedBeforeAnythingElseHappens(t *testing.T) {
 
 // lambda.NewHandler answers in a buffer that its next invocation writes to.
 func TestAResponseOfAFunctionIsItsOwn(t *testing.T) {
-	store := &hooked{Memory: persistence.NewMemory()}
+	meanwhile := func() {}
+	store := lab.Before(persistence.NewMemory(), "complete", func() error { meanwhile(); return nil })
 	handler := newTestGuard(t, store, idempotent.Config{}).Handler(func(_ context.Context, o order) (string, error) { return "for " + o.ID, nil })
-	store.beforeComplete = func() {
-		store.beforeComplete = func() {}
+	meanwhile = func() {
+		meanwhile = func() {}
 		if got, err := handler.Invoke(t.Context(), []byte(`{"id":"2"}`)); err != nil || string(got) != `"for 2"` {
 			t.Errorf("the one in between: %s, %v", got, err)
 		}
@@ -122,42 +123,12 @@ func (s *sharedBuffer) Invoke(context.Context, []byte) ([]byte, error) {
 	return s.buffer, nil
 }
 
-// hooked is a store in which something happens meanwhile.
-type hooked struct {
-	*persistence.Memory
-	beforeComplete func()
-	readsFail      atomic.Bool
-	claimsFail     atomic.Bool
-}
-
-func (h *hooked) Acquire(ctx context.Context, c persistence.Claim) (persistence.Record, error) {
-	if h.claimsFail.Load() {
-		return persistence.Record{}, errDown
-	}
-	return h.Memory.Acquire(ctx, c)
-}
-
-func (h *hooked) Complete(ctx context.Context, l persistence.Lease, o persistence.Outcome) error {
-	if h.beforeComplete != nil {
-		h.beforeComplete()
-	}
-	return h.Memory.Complete(ctx, l, o)
-}
-
-func (h *hooked) Read(ctx context.Context, key string) (persistence.Record, bool, error) {
-	if h.readsFail.Load() {
-		return persistence.Record{}, false, errDown
-	}
-	return h.Memory.Read(ctx, key)
-}
-
 var errDown = &persistence.Fault{Op: "test", Retryable: true, Err: errors.New("down")}
 
 // A look that fails decides nothing, whatever the policy: the claim does.
 func TestAFailedReadLeavesTheDecisionToTheClaim(t *testing.T) {
 	for _, policy := range []bool{false, true} {
-		store := &hooked{Memory: persistence.NewMemory()}
-		store.readsFail.Store(true)
+		store := lab.Before(persistence.NewMemory(), "read", func() error { return errDown })
 		guard := lab.NewKeylessGuard(t, store, idempotent.Config{ReadFirst: true, FailOpen: policy})
 		runs := 0
 		for range 2 {
@@ -173,10 +144,16 @@ func TestAFailedReadLeavesTheDecisionToTheClaim(t *testing.T) {
 // the guard fails open.
 func TestAWaitingDuplicateNeverFailsOpen(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		store := &hooked{Memory: persistence.NewMemory()}
+		var down atomic.Bool
+		store := lab.Around(persistence.NewMemory(), func(_, _ string, do func() error) error {
+			if down.Load() {
+				return errDown
+			}
+			return do()
+		})
 		guard := lab.NewKeylessGuard(t, store, idempotent.Config{Wait: 10 * time.Second, FailOpen: true})
 		die(t, guard, "k", time.Minute)
-		time.AfterFunc(time.Second, func() { store.readsFail.Store(true); store.claimsFail.Store(true) })
+		time.AfterFunc(time.Second, func() { down.Store(true) })
 		_, err := idempotent.Do(within(t, time.Minute), guard, "k", func(context.Context) (string, error) {
 			t.Error("ran beside the first run")
 			return "", nil
@@ -380,7 +357,7 @@ type sliced struct {
 // lease goes on for long.
 func TestAFrozenEnvironmentDoesNotStartAfterItsDeadline(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		store := &freezing{Memory: persistence.NewMemory()}
+		store := freezing(persistence.NewMemory())
 		guard := lab.NewKeylessGuard(t, store, idempotent.Config{MinLease: 5 * time.Hour})
 		_, err := idempotent.Do(wallDeadline{time.Now().Add(time.Minute)}, guard, "k", func(context.Context) (string, error) {
 			t.Error("ran")
@@ -523,12 +500,13 @@ func TestAPanickingStoreDoesNotRunAFinishedEffectAgain(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			runs = 0
 			panics := true
-			store := &hooked{Memory: persistence.NewMemory(), beforeComplete: func() {
+			store := lab.Before(persistence.NewMemory(), "complete", func() error {
 				if panics {
 					panics = false
 					panic("store")
 				}
-			}}
+				return nil
+			})
 			handler := newTestGuard(t, store, idempotent.Config{}).Handler(bare)
 			for range 2 {
 				outcomeOf(func() { _, _ = handler.Invoke(t.Context(), []byte(`{"id":"1"}`)) })

@@ -71,7 +71,7 @@ func TestALongRunKeepsItsRecord(t *testing.T) {
 // Whoever dies locks its key for no longer than its lease, however far its deadline is.
 func TestADeadRunLocksItsKeyForALease(t *testing.T) {
 	lab.InVirtualTime(t, func(t *testing.T, store persistence.Store) {
-		died := lab.NewKeylessGuard(t, dying{store}, idempotent.Config{})
+		died := lab.NewKeylessGuard(t, lab.Dying(store, errBroken), idempotent.Config{})
 		ctx := within(t, 15*time.Minute)
 		if _, err := idempotent.Do(ctx, died, "k", func(context.Context) (string, error) { return "", nil }); err == nil {
 			t.Fatal("it has not died")
@@ -88,17 +88,6 @@ func TestADeadRunLocksItsKeyForALease(t *testing.T) {
 			t.Errorf("after the lease: %q, %v", got, err)
 		}
 	})
-}
-
-// dying is a store whose process dies before anything is settled.
-type dying struct{ persistence.Store }
-
-func (dying) Complete(context.Context, persistence.Lease, persistence.Outcome) error {
-	return errBroken
-}
-func (dying) Release(context.Context, persistence.Lease) error { return errBroken }
-func (d dying) Renew(ctx context.Context, l persistence.Lease) error {
-	return d.Store.(persistence.Renewer).Renew(ctx, l)
 }
 
 // Where the table can't be reached, the function's context ends with the lease that was

@@ -245,10 +245,7 @@ func TestUndoingWithoutARecordIsBounded(t *testing.T) {
 			<-ctx.Done()
 			return ctx.Err()
 		}})
-		g := lab.NewKeylessGuard(t, &struct {
-			unreachable
-			persistence.Checkpointer
-		}{Checkpointer: persistence.NewMemory()}, idempotent.Config{Steps: saga.Steps(a), FailOpen: true})
+		g := lab.NewKeylessGuard(t, lab.Down(errBroken), idempotent.Config{Steps: saga.Steps(a), FailOpen: true})
 		var ctx func() context.Context
 		for name, ctx = range map[string]func() context.Context{"without a deadline": t.Context, "with one": func() context.Context { return within(t, 10*time.Second) }} {
 			_, err := idempotent.Do(ctx(), g, "k", func(ctx context.Context) (string, error) {

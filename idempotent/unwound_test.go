@@ -13,42 +13,30 @@ import (
 	"github.com/ikkai-go/idempotency/persistence"
 )
 
-// unrenewed is a store that does not return from renewing.
-type unrenewed struct {
-	*persistence.Memory
-	renew func()
-}
-
-func (u unrenewed) Renew(ctx context.Context, l persistence.Lease) error {
-	u.renew()
-	return u.Memory.Renew(ctx, l)
-}
-
 // Leases are renewed on a goroutine of the guard's. What does not return there ends the call as it
 // would anywhere else, when the function has returned, and not the process; what the function has
 // done by then is recorded.
 func TestWhatDoesNotReturnFromARenewalEndsTheCall(t *testing.T) {
-	nothing := func() {}
 	for way, ends := range map[string]func(){"a panic": func() { panic("broken") }, "an ended goroutine": runtime.Goexit} {
-		for path, lab := range map[string]func() (func(), func(context.Context, idempotent.Event)){
-			"the store": func() (func(), func(context.Context, idempotent.Event)) { return ends, nil },
-			"an observer": func() (func(), func(context.Context, idempotent.Event)) {
-				return nothing, func(_ context.Context, e idempotent.Event) {
-					if e.Kind == idempotent.EventRenewed {
-						ends()
-					}
-				}
-			},
-		} {
+		for _, path := range []string{"the store", "an observer"} {
 			t.Run(path+", "+way, func(t *testing.T) {
 				synctest.Test(t, func(t *testing.T) {
-					renew, observe := lab()
-					store := unrenewed{persistence.NewMemory(), renew}
-					done := callThatRenews(t, store, idempotent.Config{Observe: observe})
+					memory := persistence.NewMemory()
+					store := lab.Before(memory, "renew", func() error {
+						if path == "the store" {
+							ends()
+						}
+						return nil
+					})
+					done := callThatRenews(t, store, idempotent.Config{Observe: func(_ context.Context, e idempotent.Event) {
+						if e.Kind == idempotent.EventRenewed && path == "an observer" {
+							ends()
+						}
+					}})
 					if done.Returned() || way == "a panic" != done.Panicked {
 						t.Errorf("the call ended with %+v", done)
 					}
-					if r := store.Records(); len(r) != 1 || r[0].Status != persistence.StatusCompleted {
+					if r := memory.Records(); len(r) != 1 || r[0].Status != persistence.StatusCompleted {
 						t.Errorf("left %+v", r)
 					}
 				})

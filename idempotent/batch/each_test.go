@@ -36,15 +36,15 @@ func TestABatchMayBeKilledAtAnyRequest(t *testing.T) {
 				p := newPayroll(t, items, time.Second)
 				p.batch.Name = fmt.Sprintf("killed after %d requests, the last one applied: %t", requests, applied)
 				p.batch.Concurrency = concurrency
-				dying := &killable{Store: store, left: requests, applied: applied}
-				_, err := p.start(within(t, time.Minute), lab.NewKeylessGuard(t, dying, idempotent.Config{}), dying.killed)
+				dying := &killable{left: requests, applied: applied}
+				_, err := p.start(within(t, time.Minute), lab.NewKeylessGuard(t, dying.on(store), idempotent.Config{}), dying.killed)
 				if dying.killed() && !errors.Is(err, batch.ErrUnfinished) && dying.finished < items {
 					t.Errorf("%s: %v", p.batch.Name, err)
 				}
 				finished := dying.finished
 				time.Sleep(2 * time.Minute) // virtual: until the leases end
 
-				guard := lab.NewKeylessGuard(t, &killable{Store: store, left: -1}, idempotent.Config{})
+				guard := lab.NewKeylessGuard(t, lab.Another{Store: store}, idempotent.Config{})
 				report, err := p.start(within(t, time.Minute), guard, alive)
 				if err != nil || report.Replayed != finished || report.Done != items-finished {
 					t.Errorf("%s: then %+v, %v, want %d replayed", p.batch.Name, report.Progress, err, finished)
@@ -77,7 +77,7 @@ func TestTwoStartsAtOnceShareTheWork(t *testing.T) {
 		var reports [2]batch.Report[employee]
 		var errs [2]error
 		for i, pause := range []time.Duration{70 * time.Millisecond, 110 * time.Millisecond} {
-			guard := lab.NewKeylessGuard(t, &killable{Store: store, left: -1}, idempotent.Config{})
+			guard := lab.NewKeylessGuard(t, lab.Another{Store: store}, idempotent.Config{})
 			starts.Go(func() {
 				reports[i], errs[i] = batch.Each(within(t, time.Minute), guard, p.batch, p.staff, func(ctx context.Context, e employee) error {
 					time.Sleep(pause) // virtual
@@ -127,7 +127,7 @@ func TestNoItemIsStartedTooLate(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				guard := lab.NewKeylessGuard(t, slow{persistence.NewMemory(), test.acquiring}, idempotent.Config{})
+				guard := lab.NewKeylessGuard(t, lab.Before(persistence.NewMemory(), "acquire", func() error { time.Sleep(test.acquiring); return nil }), idempotent.Config{})
 				p := newPayroll(t, 20, test.takes)
 				p.batch.Concurrency, p.batch.Slowest = test.concurrency, test.slowest
 				began := time.Now()
@@ -300,12 +300,12 @@ func TestItemsThatFail(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				store := &faulty{Store: persistence.NewMemory(), fault: func(op, key string) error {
+				store := faulty(func(op, key string) error {
 					if op == "complete" && key == badKey {
 						return test.fault
 					}
 					return nil
-				}}
+				})
 				guard := lab.NewKeylessGuard(t, store, idempotent.Config{})
 				fn := func(ctx context.Context, e employee) error {
 					if e.Number != "e-1" {
@@ -409,7 +409,7 @@ func TestAStoreThatIsDownStopsTheBatch(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				guard := lab.NewKeylessGuard(t, &faulty{Store: persistence.NewMemory(), fault: test.fault}, test.config)
+				guard := lab.NewKeylessGuard(t, faulty(test.fault), test.config)
 				p := newPayroll(t, items, time.Millisecond)
 				p.batch.Concurrency = concurrency
 				report, err := batch.Each(within(t, time.Minute), guard, p.batch, p.staff, func(ctx context.Context, e employee) error {
@@ -633,7 +633,7 @@ func TestAReplayThatHadToWaitIsNoSlowItem(t *testing.T) {
 	lab.InVirtualTime(t, func(t *testing.T, store persistence.Store) {
 		first, all := newPayroll(t, 1, 1500*time.Millisecond), newPayroll(t, 3, time.Millisecond)
 		all.batch.Concurrency = 1
-		other := lab.NewKeylessGuard(t, &killable{Store: store, left: -1}, idempotent.Config{})
+		other := lab.NewKeylessGuard(t, lab.Another{Store: store}, idempotent.Config{})
 		var starts sync.WaitGroup
 		starts.Go(func() {
 			if _, err := first.start(within(t, time.Minute), other, alive); err != nil {
@@ -790,7 +790,7 @@ func finishThroughFailures(t *testing.T, seed uint64, store persistence.Store, h
 			return errors.New("60 starts were not enough")
 		}
 		calm := start > 20
-		process := &killable{Store: store, left: -1, faults: dice}
+		process := &killable{left: -1, faults: dice}
 		if calm {
 			process.faults = nil
 		} else if dice.oneIn(3) {
@@ -808,7 +808,7 @@ func finishThroughFailures(t *testing.T, seed uint64, store persistence.Store, h
 		var err error
 		panicked := func() (value any) {
 			defer func() { value = recover() }()
-			guard := lab.NewKeylessGuard(t, process, idempotent.Config{})
+			guard := lab.NewKeylessGuard(t, process.on(store), idempotent.Config{})
 			report, err = batch.Each(within(t, deadline), guard, p.batch, p.staff, func(ctx context.Context, e employee) error {
 				time.Sleep(time.Duration(dice.roll(900)) * time.Millisecond) // virtual
 				switch {
@@ -1004,7 +1004,6 @@ func alive() bool { return false }
 // killable is the store of a process that is killed at a request: nothing that it
 // asks for later gets out.
 type killable struct {
-	persistence.Store
 	applied bool  // the last request
 	faults  *dice // of the network; nil for none
 
@@ -1013,13 +1012,17 @@ type killable struct {
 	finished int
 }
 
+func (k *killable) on(store persistence.Store) persistence.Store {
+	return lab.Around(lab.Another{Store: store}, k.request)
+}
+
 func (k *killable) killed() bool {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	return k.left == 0
 }
 
-func (k *killable) request(op string, do func() error) error {
+func (k *killable) request(op, _ string, do func() error) error {
 	k.mu.Lock()
 	if k.left == 0 {
 		k.mu.Unlock()
@@ -1033,80 +1036,31 @@ func (k *killable) request(op string, do func() error) error {
 		return &persistence.Fault{Op: op, Retryable: true, Err: errKilled}
 	}
 	err := do()
+	if err == nil && op == "complete" {
+		k.mu.Lock()
+		k.finished++
+		k.mu.Unlock()
+	}
 	if last || k.faults != nil && k.faults.oneIn(15) {
 		return &persistence.Fault{Op: op, Retryable: true, Err: errKilled}
 	}
 	return err
 }
 
-func (k *killable) Acquire(ctx context.Context, c persistence.Claim) (r persistence.Record, err error) {
-	err = k.request("acquire", func() error {
-		var err error
-		r, err = k.Store.Acquire(ctx, c)
-		return err
-	})
-	return r, err
-}
-
-func (k *killable) Complete(ctx context.Context, l persistence.Lease, o persistence.Outcome) error {
-	return k.request("complete", func() error {
-		err := k.Store.Complete(ctx, l, o)
-		if err == nil {
-			k.mu.Lock()
-			defer k.mu.Unlock()
-			k.finished++
-		}
-		return err
-	})
-}
-
-func (k *killable) Release(ctx context.Context, l persistence.Lease) error {
-	return k.request("release", func() error { return k.Store.Release(ctx, l) })
-}
-
-// slow is a store that takes so long to acquire a record.
-type slow struct {
-	*persistence.Memory
-	acquiring time.Duration
-}
-
-func (s slow) Acquire(ctx context.Context, c persistence.Claim) (persistence.Record, error) {
-	time.Sleep(s.acquiring) // virtual
-	return s.Memory.Acquire(ctx, c)
-}
-
 // faulty is a store whose calls fail as fault says, before they are applied.
-type faulty struct {
-	persistence.Store
-	mu    sync.Mutex
-	fault func(op, key string) error
-}
-
-func (f *faulty) ask(op, key string) error {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	return f.fault(op, key)
-}
-
-func (f *faulty) Acquire(ctx context.Context, c persistence.Claim) (persistence.Record, error) {
-	if err := f.ask("acquire", c.Key); err != nil {
-		return persistence.Record{}, err
+func faulty(fault func(op, key string) error) persistence.Store {
+	var mu sync.Mutex
+	ask := func(op, key string) error {
+		mu.Lock()
+		defer mu.Unlock()
+		return fault(op, key)
 	}
-	return f.Store.Acquire(ctx, c)
-}
-
-func (f *faulty) Complete(ctx context.Context, l persistence.Lease, o persistence.Outcome) error {
-	if err := f.ask("complete", l.Key); err != nil {
-		return err
-	}
-	return f.Store.Complete(ctx, l, o)
-}
-
-func (f *faulty) Release(ctx context.Context, l persistence.Lease) error {
-	if err := f.ask("release", l.Key); err != nil {
-		return err
-	}
-	return f.Store.Release(ctx, l)
+	return lab.Around(lab.Another{Store: persistence.NewMemory()}, func(op, key string, do func() error) error {
+		if err := ask(op, key); err != nil {
+			return err
+		}
+		return do()
+	})
 }
 
 // dice is thrown by many goroutines.

@@ -19,6 +19,7 @@ import (
 	"github.com/ikkai-go/idempotency"
 	"github.com/ikkai-go/idempotency/idempotent"
 	"github.com/ikkai-go/idempotency/idempotent/eventguard"
+	"github.com/ikkai-go/idempotency/idempotent/internal/lab"
 	"github.com/ikkai-go/idempotency/persistence"
 )
 
@@ -303,7 +304,7 @@ func TestWhatIsAcquiredTooLateIsReleasedAndNotRun(t *testing.T) {
 						t.Fatal(err)
 					}
 				}
-				store := &troubled{Store: memory, acquiring: test.acquiring}
+				store := lab.Before(memory, "acquire", func() error { time.Sleep(test.acquiring); return nil }) // virtual
 				guard := newGuard(t, store, idempotent.Config{Key: byOrderID, Wait: 7 * time.Second})
 				var l ledger
 				handle := consumer(t, guard, test.config, func(ctx context.Context, o order, m events.SQSMessage) error {
@@ -560,31 +561,6 @@ func fieldsOf(err error) []string {
 		}
 	}
 	return fields
-}
-
-// troubled is a store whose requests may be slow, hang or fail.
-type troubled struct {
-	persistence.Store
-	acquiring time.Duration // for how long Acquire takes longer
-	acquire   error
-	complete  func(context.Context) error
-}
-
-func (s *troubled) Acquire(ctx context.Context, c persistence.Claim) (persistence.Record, error) {
-	time.Sleep(s.acquiring) // virtual
-	if s.acquire != nil {
-		return persistence.Record{}, s.acquire
-	}
-	return s.Store.Acquire(ctx, c)
-}
-
-func (s *troubled) Complete(ctx context.Context, l persistence.Lease, o persistence.Outcome) error {
-	if s.complete != nil {
-		if err := s.complete(ctx); err != nil {
-			return err
-		}
-	}
-	return s.Store.Complete(ctx, l, o)
 }
 
 // Where nothing is recorded a batch has to be answered in time as well.

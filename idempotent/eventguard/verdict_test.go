@@ -16,6 +16,7 @@ import (
 
 	"github.com/ikkai-go/idempotency/idempotent"
 	"github.com/ikkai-go/idempotency/idempotent/eventguard"
+	"github.com/ikkai-go/idempotency/idempotent/internal/lab"
 	"github.com/ikkai-go/idempotency/idempotent/saga"
 	"github.com/ikkai-go/idempotency/persistence"
 )
@@ -74,8 +75,8 @@ var charge = saga.NewStep(saga.Spec[string]{Name: "charge"})
 // The one rule: what is acknowledged, by what is known of it, at every source.
 func TestWhatCountsAsDone(t *testing.T) {
 	declined := errors.New("declined")
-	refusing := func(err error) *troubled {
-		return &troubled{complete: func(context.Context) error { return err }}
+	failing := func(op string, err error) func(persistence.Store) persistence.Store {
+		return func(s persistence.Store) persistence.Store { return lab.Before(s, op, func() error { return err }) }
 	}
 	acknowledging := eventguard.Config{OnPermanent: eventguard.AcknowledgePermanent}
 	step := func(ctx context.Context) error {
@@ -88,7 +89,7 @@ func TestWhatCountsAsDone(t *testing.T) {
 		body   string // of the record; o1 by default
 		guard  idempotent.Config
 		config eventguard.Config
-		store  *troubled
+		store  func(persistence.Store) persistence.Store
 		fn     func(context.Context) error
 		code   idempotent.Code // of a failure
 		done   bool
@@ -114,10 +115,10 @@ func TestWhatCountsAsDone(t *testing.T) {
 		"no key":          {body: `{"amount": 5}`, code: idempotent.CodeKeyMissing},
 		"an unusable key": {body: `{"order_id": {"a": 1, "a": 2}, "amount": 5}`, code: idempotent.CodeKeyUnusable},
 
-		"the store is down":      {store: &troubled{acquire: errors.New("throttled")}, code: idempotent.CodeStoreFailed},
-		"the outcome is refused": {store: refusing(errors.New("throttled")), code: idempotent.CodeNotStored, runs: 1},
-		"the outcome is unsent":  {store: refusing(context.DeadlineExceeded), code: idempotent.CodeNotStored, runs: 1},
-		"the lease is lost":      {store: refusing(persistence.ErrLeaseLost), code: idempotent.CodeLeaseLost, runs: 1},
+		"the store is down":      {store: failing("acquire", errors.New("throttled")), code: idempotent.CodeStoreFailed},
+		"the outcome is refused": {store: failing("complete", errors.New("throttled")), code: idempotent.CodeNotStored, runs: 1},
+		"the outcome is unsent":  {store: failing("complete", context.DeadlineExceeded), code: idempotent.CodeNotStored, runs: 1},
+		"the lease is lost":      {store: failing("complete", persistence.ErrLeaseLost), code: idempotent.CodeLeaseLost, runs: 1},
 
 		"a permanent failure":                            {fn: fails(idempotent.Permanent(declined)), code: idempotent.CodeFailed, runs: 1},
 		"a recorded permanent failure":                   {first: permanent(declined), code: idempotent.CodeFailed},
@@ -125,8 +126,8 @@ func TestWhatCountsAsDone(t *testing.T) {
 		"a recorded permanent failure, acknowledged":     {first: permanent(declined), done: true, config: acknowledging},
 		"an error where permanent ones are acknowledged": {fn: fails(errTryAgain), code: idempotent.CodeFunctionFailed, runs: 1, config: acknowledging},
 		"a wrapped one, acknowledged":                    {fn: fails(fmt.Errorf("bank: %w", idempotent.Permanent(declined))), runs: 1, done: true, config: acknowledging},
-		"one that is not recorded":                       {fn: fails(idempotent.Permanent(declined)), code: idempotent.CodeFailed, runs: 1, config: acknowledging, store: refusing(errors.New("throttled"))},
-		"one whose lease is lost":                        {fn: fails(idempotent.Permanent(declined)), code: idempotent.CodeLeaseLost, runs: 1, config: acknowledging, store: refusing(persistence.ErrLeaseLost)},
+		"one that is not recorded":                       {fn: fails(idempotent.Permanent(declined)), code: idempotent.CodeFailed, runs: 1, config: acknowledging, store: failing("complete", errors.New("throttled"))},
+		"one whose lease is lost":                        {fn: fails(idempotent.Permanent(declined)), code: idempotent.CodeLeaseLost, runs: 1, config: acknowledging, store: failing("complete", persistence.ErrLeaseLost)},
 		"a bare sentinel is none":                        {fn: fails(fmt.Errorf("bank: %w", idempotent.ErrPermanent)), code: idempotent.CodeFunctionFailed, runs: 1, config: acknowledging},
 		"one of what there was nothing to do for":        {fn: fails(idempotent.Permanent(idempotent.ErrSkip)), code: idempotent.CodeFailed, runs: 1},
 	}
@@ -143,8 +144,7 @@ func TestWhatCountsAsDone(t *testing.T) {
 					guard.Key, guard.Fingerprint = d.key, d.amount
 					var store persistence.Store = persistence.NewMemory()
 					if test.store != nil {
-						wrapped := *test.store
-						wrapped.Store, store = store, &wrapped
+						store = test.store(store)
 					}
 					g := newGuard(t, store, guard)
 					if test.first != nil {

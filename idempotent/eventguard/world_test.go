@@ -21,6 +21,7 @@ import (
 	"github.com/ikkai-go/idempotency"
 	"github.com/ikkai-go/idempotency/idempotent"
 	"github.com/ikkai-go/idempotency/idempotent/eventguard"
+	"github.com/ikkai-go/idempotency/idempotent/internal/lab"
 	"github.com/ikkai-go/idempotency/internal/proof/queuesim"
 	"github.com/ikkai-go/idempotency/persistence"
 	"github.com/ikkai-go/idempotency/persistence/dynamostore"
@@ -140,28 +141,11 @@ func (e *environment) point() {
 	}
 }
 
-// mortal is the store of an environment.
-type mortal struct {
-	persistence.Store
-	environment *environment
-}
-
-func (m *mortal) Acquire(ctx context.Context, c persistence.Claim) (persistence.Record, error) {
-	m.environment.point()
-	defer m.environment.point()
-	return m.Store.Acquire(ctx, c)
-}
-
-func (m *mortal) Complete(ctx context.Context, l persistence.Lease, o persistence.Outcome) error {
-	m.environment.point()
-	defer m.environment.point()
-	return m.Store.Complete(ctx, l, o)
-}
-
-func (m *mortal) Release(ctx context.Context, l persistence.Lease) error {
-	m.environment.point()
-	defer m.environment.point()
-	return m.Store.Release(ctx, l)
+// request is one to the environment's store.
+func (e *environment) request(_, _ string, do func() error) error {
+	e.point()
+	defer e.point()
+	return do()
 }
 
 var errKilled = errors.New("killed")
@@ -176,7 +160,7 @@ func (w *world) function(config idempotent.Config, build func(*environment, *ide
 			if err != nil {
 				return nil, err
 			}
-			warm.handle = build(warm, newGuard(w.t, &mortal{Store: store, environment: warm}, config))
+			warm.handle = build(warm, newGuard(w.t, lab.Around(lab.Another{Store: store}, warm.request), config))
 		}
 		return warm.invoke(ctx, event)
 	}

@@ -27,7 +27,7 @@ import (
 // repeats whatever may come out differently.
 func TestTheClientDoesNotRepeatWhatWasDone(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		store := &faulty{Store: persistence.NewMemory(), complete: &persistence.Fault{Op: "complete", Retryable: true, Err: errors.New("throttled")}}
+		store := refusing(persistence.NewMemory(), &persistence.Fault{Op: "complete", Retryable: true, Err: errors.New("throttled")})
 		guard, err := idempotent.New(store, idempotent.Config{Operation: "payment", Lease: 2 * time.Second, Logger: slog.New(slog.DiscardHandler)})
 		if err != nil {
 			t.Fatal(err)

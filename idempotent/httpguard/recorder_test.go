@@ -23,6 +23,7 @@ import (
 
 	"github.com/ikkai-go/idempotency/idempotent"
 	"github.com/ikkai-go/idempotency/idempotent/httpguard"
+	"github.com/ikkai-go/idempotency/idempotent/internal/lab"
 	"github.com/ikkai-go/idempotency/persistence"
 )
 
@@ -442,7 +443,7 @@ func TestAnEndlessResponseEnds(t *testing.T) {
 
 // No client hears of a success before it is recorded.
 func TestAResponseIsHeldBackUntilItIsRecorded(t *testing.T) {
-	store := &faulty{Store: persistence.NewMemory(), complete: errors.New("down")}
+	store := refusing(persistence.NewMemory(), errors.New("down"))
 	api := shapes[0].newAPI(t, store, idempotent.Config{}, httpguard.Config{Scope: httpguard.Unscoped()})
 	guarded := api.Middleware(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Location", "/payments/1")
@@ -467,7 +468,7 @@ func TestAResponseIsHeldBackUntilItIsRecorded(t *testing.T) {
 // What a client has seen of a stream stays a stream, also where it can't be
 // recorded.
 func TestAStreamThatCannotBeRecordedIsLeftWhole(t *testing.T) {
-	store := &faulty{Store: persistence.NewMemory(), complete: errors.New("down")}
+	store := refusing(persistence.NewMemory(), errors.New("down"))
 	api := shapes[0].newAPI(t, store, idempotent.Config{}, httpguard.Config{Scope: httpguard.Unscoped()})
 	w := httptest.NewRecorder()
 	api.Middleware(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
@@ -480,26 +481,16 @@ func TestAStreamThatCannotBeRecordedIsLeftWhole(t *testing.T) {
 	}
 }
 
-// completing is a store that does something while it completes a record.
-type completing struct {
-	persistence.Store
-	meanwhile func()
-}
-
-func (c *completing) Complete(ctx context.Context, l persistence.Lease, o persistence.Outcome) error {
-	c.meanwhile()
-	return c.Store.Complete(ctx, l, o)
-}
-
 // What is written while the response is being recorded must not be answered: the
 // record does not have it.
 func TestReport49WritingWhileItIsRecordedFails(t *testing.T) {
 	var late http.ResponseWriter
-	store := &completing{Store: persistence.NewMemory(), meanwhile: func() {
+	store := lab.Before(persistence.NewMemory(), "complete", func() error {
 		if _, err := io.WriteString(late, " too late"); err == nil {
 			t.Error("a write after the return has succeeded")
 		}
-	}}
+		return nil
+	})
 	api := shapes[0].newAPI(t, store, idempotent.Config{}, httpguard.Config{Scope: httpguard.Unscoped()})
 	w := httptest.NewRecorder()
 	api.Middleware(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {

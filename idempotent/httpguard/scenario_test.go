@@ -19,6 +19,7 @@ import (
 	"github.com/ikkai-go/idempotency"
 	"github.com/ikkai-go/idempotency/idempotent"
 	"github.com/ikkai-go/idempotency/idempotent/httpguard"
+	"github.com/ikkai-go/idempotency/idempotent/internal/lab"
 	"github.com/ikkai-go/idempotency/persistence"
 )
 
@@ -561,24 +562,9 @@ func TestRetryAfterIsRoundedUp(t *testing.T) {
 	})
 }
 
-// faulty is a store that fails.
-type faulty struct {
-	persistence.Store
-	acquire, complete error
-}
-
-func (f *faulty) Acquire(ctx context.Context, c persistence.Claim) (persistence.Record, error) {
-	if f.acquire != nil {
-		return persistence.Record{}, f.acquire
-	}
-	return f.Store.Acquire(ctx, c)
-}
-
-func (f *faulty) Complete(ctx context.Context, l persistence.Lease, o persistence.Outcome) error {
-	if f.complete != nil {
-		return f.complete
-	}
-	return f.Store.Complete(ctx, l, o)
+// refusing is a store that records no outcome, but fails.
+func refusing(behind persistence.Store, err error) persistence.Store {
+	return lab.Before(behind, "complete", func() error { return err })
 }
 
 func TestEveryRefusalIsAProblemDocument(t *testing.T) {
@@ -642,7 +628,7 @@ func TestEveryRefusalIsAProblemDocument(t *testing.T) {
 		for name, test := range tests {
 			t.Run(name, func(t *testing.T) {
 				memory := persistence.NewMemory()
-				store := &faulty{Store: memory, acquire: test.acquire, complete: test.complete}
+				store := lab.Before(refusing(memory, test.complete), "acquire", func() error { return test.acquire })
 				test.config.DocsURL, test.config.TypeBase = "https://docs.example/idempotency", "https://docs.example/problems/"
 				handle := s.serve(s.newAPI(t, store, test.guard, test.config), createdBy)
 				if test.between != nil {

@@ -221,16 +221,9 @@ func TestAStreamThatIsOutOfTimeBreaksOnceThatIsRecorded(t *testing.T) {
 	})
 }
 
-// uncompleted is a table in which no outcome can be recorded.
-type uncompleted struct{ *persistence.Memory }
-
-func (uncompleted) Complete(context.Context, persistence.Lease, persistence.Outcome) error {
-	return &persistence.Fault{Op: "complete", Err: errors.New("no answer")}
-}
-
 func TestNobodyHasTheEndOfAStreamThatIsNotRecorded(t *testing.T) {
 	memory := persistence.NewMemory()
-	s := newStreamedOn(t, memory, uncompleted{memory}, httpguard.Config{}, func(context.Context) io.Reader {
+	s := newStreamedOn(t, memory, refusing(memory, &persistence.Fault{Op: "complete", Err: errors.New("no answer")}), httpguard.Config{}, func(context.Context) io.Reader {
 		return &parts{left: []string{"one ", "two ", "three"}}
 	})
 	got, err := streamOf(s.send(t.Context()).Body)

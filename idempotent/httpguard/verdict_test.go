@@ -19,25 +19,13 @@ import (
 	"github.com/ikkai-go/idempotency/idempotent"
 	"github.com/ikkai-go/idempotency/idempotent/client"
 	"github.com/ikkai-go/idempotency/idempotent/httpguard"
+	"github.com/ikkai-go/idempotency/idempotent/internal/lab"
 	"github.com/ikkai-go/idempotency/idempotent/saga"
 	"github.com/ikkai-go/idempotency/internal/embedded"
 	"github.com/ikkai-go/idempotency/persistence"
 	"github.com/ikkai-go/idempotency/persistence/dynamostore"
 	"github.com/ikkai-go/idempotency/persistence/dynamostore/dynamotest"
 )
-
-// memory is a Memory whose outcomes can't be recorded for some time.
-type memory struct {
-	*persistence.Memory
-	failing error
-}
-
-func (m *memory) Complete(ctx context.Context, l persistence.Lease, o persistence.Outcome) error {
-	if m.failing != nil {
-		return m.failing
-	}
-	return m.Memory.Complete(ctx, l, o)
-}
 
 type document struct {
 	Code, Done, Detail string
@@ -60,7 +48,8 @@ var charge = saga.NewStep(saga.Spec[string]{Name: "charge"})
 func TestWhatARetryResumesSaysSo(t *testing.T) {
 	throughEveryShape(t, func(t *testing.T, s shape) {
 		synctest.Test(t, func(t *testing.T) {
-			store := &memory{Memory: persistence.NewMemory(), failing: &persistence.Fault{Op: "complete", Retryable: true, Err: errors.New("lost")}}
+			var failing error = &persistence.Fault{Op: "complete", Retryable: true, Err: errors.New("lost")}
+			store := lab.Before(persistence.NewMemory(), "complete", func() error { return failing })
 			charges := 0
 			handle := s.serve(s.newAPI(t, store, idempotent.Config{Steps: saga.Steps(charge)}, httpguard.Config{}), func(ctx context.Context, run int) (answer, error) {
 				_, err := charge.Run(ctx, func(context.Context, saga.Call) (string, error) {
@@ -74,7 +63,7 @@ func TestWhatARetryResumesSaysSo(t *testing.T) {
 			if a.status != http.StatusServiceUnavailable || d.Code != "not_stored" || d.Done != "something" || !d.Retry || a.header.Get("Retry-After") == "" {
 				t.Errorf("%d %v %+v", a.status, a.header, d)
 			}
-			store.failing = nil
+			failing = nil
 			for range 2 { // its lease may go on for what the clocks may differ by
 				if after, err := strconv.Atoi(a.header.Get("Retry-After")); err == nil {
 					time.Sleep(time.Duration(after) * time.Second) // virtual

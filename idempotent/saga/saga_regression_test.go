@@ -144,29 +144,20 @@ func TestAStepThatNeverRanDoesNotBlockUndoing(t *testing.T) {
 	}
 }
 
-// slowComplete gives others time before it completes.
-type slowComplete struct {
-	*persistence.Memory
-	before func()
-}
-
-func (s *slowComplete) Complete(ctx context.Context, l persistence.Lease, o persistence.Outcome) error {
-	s.before()
-	return s.Memory.Complete(ctx, l, o)
-}
-
 // The call is over for a Saga that nobody waits for: it must not undo what is being
 // completed.
 func TestASagaThatOutlivesItsCallUndoesNothing(t *testing.T) {
 	fail, undone := make(chan struct{}), make(chan struct{})
 	over := make(chan error, 1)
-	store := &slowComplete{persistence.NewMemory(), func() {
+	memory := persistence.NewMemory()
+	store := lab.Before(memory, "complete", func() error { // others have time
 		close(fail)
 		select {
 		case <-undone:
 		case <-time.After(time.Second):
 		}
-	}}
+		return nil
+	})
 	stepped := make(chan struct{})
 	compensated := 0
 	aStep := saga.NewStep(saga.Spec[string]{Name: "a", Compensate: func(context.Context, saga.Call, string) error { compensated++; close(undone); return nil }})
@@ -185,7 +176,7 @@ func TestASagaThatOutlivesItsCallUndoesNothing(t *testing.T) {
 		return "ok", nil
 	})
 	<-over
-	if r := store.Records()[0]; err == nil && compensated > 0 {
+	if r := memory.Records()[0]; err == nil && compensated > 0 {
 		t.Errorf("%s, and undone: %v %q", r.Status, err, r.Steps)
 	}
 }

@@ -23,13 +23,6 @@ import (
 	"github.com/ikkai-go/idempotency/persistence/dynamostore/dynamotest"
 )
 
-// downStore can't be acquired from.
-type downStore struct{ *persistence.Memory }
-
-func (downStore) Acquire(context.Context, persistence.Claim) (persistence.Record, error) {
-	return persistence.Record{}, &persistence.Fault{Op: "acquire", Retryable: true, Err: errBroken}
-}
-
 func TestTokensOfUnprotectedRequestsDiffer(t *testing.T) {
 	tokenOf := func(g *idempotent.Guard, key string) (token string) {
 		_, err := idempotent.Do(t.Context(), g, key, func(ctx context.Context) (string, error) {
@@ -45,8 +38,8 @@ func TestTokensOfUnprotectedRequestsDiffer(t *testing.T) {
 		return token
 	}
 	t.Run("FailOpen", func(t *testing.T) {
-		g := lab.NewKeylessGuard(t, &downStore{persistence.NewMemory()}, idempotent.Config{Steps: saga.Steps(lab.Named[string]("charge")), FailOpen: true})
-		other := lab.NewKeylessGuard(t, &downStore{persistence.NewMemory()}, idempotent.Config{Operation: "refund", Steps: saga.Steps(lab.Named[string]("charge")), FailOpen: true})
+		g := lab.NewKeylessGuard(t, lab.Down(errBroken), idempotent.Config{Steps: saga.Steps(lab.Named[string]("charge")), FailOpen: true})
+		other := lab.NewKeylessGuard(t, lab.Down(errBroken), idempotent.Config{Operation: "refund", Steps: saga.Steps(lab.Named[string]("charge")), FailOpen: true})
 		up := lab.NewKeylessGuard(t, persistence.NewMemory(), idempotent.Config{Steps: saga.Steps(lab.Named[string]("charge"))})
 		ann, bob := tokenOf(g, "ann"), tokenOf(g, "bob")
 		if ann == bob {

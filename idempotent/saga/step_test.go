@@ -459,13 +459,9 @@ func TestUnprotectedStepsShareNoTokens(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	memory := persistence.NewMemory()
 	config := idempotent.Config{Steps: saga.Steps(lab.Named[string]("a")), FailOpen: true, RunWithoutKey: true}
-	call(lab.NewKeylessGuard(t, memory, config), "1")
-	down := lab.NewKeylessGuard(t, &struct {
-		unreachable
-		persistence.Checkpointer
-	}{Checkpointer: memory}, config)
+	call(lab.NewKeylessGuard(t, persistence.NewMemory(), config), "1")
+	down := lab.NewKeylessGuard(t, lab.Down(errBroken), config)
 	for _, key := range []string{"1", "2", "", ""} {
 		call(down, key)
 	}
@@ -476,21 +472,6 @@ func TestUnprotectedStepsShareNoTokens(t *testing.T) {
 	if want := []int{1, 1, 1, 4}; !slices.Equal(times, want) {
 		t.Errorf("tokens were used %v times, want %v", times, want)
 	}
-}
-
-// unreachable is a store that can't be reached.
-type unreachable struct{ persistence.Store }
-
-func (unreachable) Acquire(context.Context, persistence.Claim) (persistence.Record, error) {
-	return persistence.Record{}, &persistence.Fault{Op: "acquire", Retryable: true, Err: errBroken}
-}
-
-func (unreachable) Complete(context.Context, persistence.Lease, persistence.Outcome) error {
-	return &persistence.Fault{Op: "complete", Retryable: true, Err: errBroken}
-}
-
-func (unreachable) Release(context.Context, persistence.Lease) error {
-	return &persistence.Fault{Op: "release", Retryable: true, Err: errBroken}
 }
 
 func TestUnprotectedStepsRun(t *testing.T) {
