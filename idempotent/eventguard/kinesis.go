@@ -23,8 +23,9 @@ import (
 //
 // A record in which the Kinesis Producer Library has aggregated several is one record
 // here, unless Config.Split takes it apart. After 10,000 parts the next record of the batch
-// is not started, and Lambda goes on from there. Tumbling windows are not supported: fn has no
-// part in their state.
+// is not started, and Lambda goes on from there, which to the mapping is a try. (With
+// [FailBatch] it would go on from the beginning: then all parts are run.) Tumbling windows are
+// not supported: fn has no part in their state.
 //
 // Panics, the time and the errors are as in [SQS].
 func Kinesis[T any](guard *idempotent.Guard, config Config, fn func(context.Context, T, events.KinesisEventRecord) error) (func(context.Context, events.KinesisEvent) (events.KinesisEventResponse, error), error) {
@@ -50,7 +51,7 @@ func (p processor) shard(event events.KinesisEvent) (records []record, parts []e
 		records, parts = append(records, r), append(parts, part)
 	}
 	for _, whole := range event.Records {
-		if len(records) >= mostParts {
+		if len(records) >= mostParts && p.config.OnFailure == ReportItems {
 			add(record{err: &idempotent.NotStartedError{Err: errManyParts}}, whole)
 			break // Lambda goes on from here
 		}
@@ -69,7 +70,7 @@ func (p processor) shard(event events.KinesisEvent) (records []record, parts []e
 }
 
 // mostParts is after how many records and parts of them no further record of a batch is
-// looked at. It is as many as Lambda puts into one.
+// looked at, where Lambda can be told to go on from there. It is as many as Lambda puts into one.
 const mostParts = 10_000
 
 var errManyParts = fmt.Errorf("the records before it in the batch have %d parts or more", mostParts)

@@ -44,8 +44,8 @@ func TestABatchIsIdentifiedWithinItsTime(t *testing.T) {
 	})
 }
 
-// What a record is taken apart into is bounded for the batch: Lambda goes on with the
-// record at which it ends.
+// What a record is taken apart into is bounded for the batch, where Lambda goes on with the
+// record at which it ends. Where the whole batch comes back, it would end there each time.
 func TestABatchOfManyPartsIsCutShort(t *testing.T) {
 	split := func(r events.KinesisEventRecord) ([]events.KinesisEventRecord, error) {
 		parts := make([]events.KinesisEventRecord, 6_000)
@@ -54,31 +54,42 @@ func TestABatchOfManyPartsIsCutShort(t *testing.T) {
 		}
 		return parts, nil
 	}
-	runs := 0
-	handle, err := eventguard.Kinesis(newGuard(t, persistence.NewMemory(), idempotent.Config{Key: byOrderID}), eventguard.Config{Split: split, Logger: silent}, func(context.Context, order, events.KinesisEventRecord) error {
-		runs++
-		return nil
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	var event events.KinesisEvent
-	for i := range 5 {
-		event.Records = append(event.Records, events.KinesisEventRecord{
-			EventID: fmt.Sprint("shard:", i), Kinesis: events.KinesisRecord{SequenceNumber: fmt.Sprint(i), Data: []byte(body(fmt.Sprint("o", i)))},
+	for name, test := range map[string]struct {
+		onFailure eventguard.Failures
+		answers   []string
+	}{
+		"ReportItems": {eventguard.ReportItems, []string{"{[{2}]}", "{[{4}]}", "{[]}"}},
+		"FailBatch":   {eventguard.FailBatch, []string{"{[]}"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			runs := 0
+			config := eventguard.Config{Split: split, OnFailure: test.onFailure, Logger: silent}
+			handle, err := eventguard.Kinesis(newGuard(t, persistence.NewMemory(), idempotent.Config{Key: byOrderID}), config, func(context.Context, order, events.KinesisEventRecord) error {
+				runs++
+				return nil
+			})
+			if err != nil {
+				t.Fatal(err)
+			}
+			var event events.KinesisEvent
+			for i := range 5 {
+				event.Records = append(event.Records, events.KinesisEventRecord{
+					EventID: fmt.Sprint("shard:", i), Kinesis: events.KinesisRecord{SequenceNumber: fmt.Sprint(i), Data: []byte(body(fmt.Sprint("o", i)))},
+				})
+			}
+			for _, want := range test.answers {
+				got, err := handle(t.Context(), event)
+				if err != nil || fmt.Sprint(got) != want {
+					t.Fatalf("%v, %v, want %s", got, err, want)
+				}
+				if len(got.BatchItemFailures) > 0 {
+					event.Records = event.Records[2:] // from the failure on
+				}
+			}
+			if runs != 5 {
+				t.Errorf("%d runs of 5 orders", runs)
+			}
 		})
-	}
-	for _, want := range []string{"{[{2}]}", "{[{4}]}", "{[]}"} {
-		got, err := handle(t.Context(), event)
-		if err != nil || fmt.Sprint(got) != want {
-			t.Fatalf("%v, %v, want %s", got, err, want)
-		}
-		if len(got.BatchItemFailures) > 0 {
-			event.Records = event.Records[2:] // from the failure on
-		}
-	}
-	if runs != 5 {
-		t.Errorf("%d runs of 5 orders", runs)
 	}
 }
 
