@@ -34,8 +34,8 @@ import (
 //
 // The returned handler is safe for concurrent invocations, as Lambda managed
 // instances make them. The responses of a handler made by lambda.NewHandler share
-// a buffer, which is why such a handler is run one invocation at a time here, and
-// must be guarded once; pass the function itself where invocations are concurrent, and wrap middleware around
+// a buffer, which is why such a handler is run one invocation at a time here,
+// must be guarded once and can't call itself; pass the function itself where invocations are concurrent, and wrap middleware around
 // the guarded handler rather than around what it guards. Options other than those
 // of encoding belong to lambda.StartWithOptions.
 func (g *Guard) Handler(handler any) lambda.Handler {
@@ -139,12 +139,22 @@ type oneAtATime struct {
 	free    chan struct{}
 }
 
+// turnKey is the context's key of whose turn it is.
+type turnKey struct{ of *oneAtATime }
+
+// errOwnTurn refuses a call that would wait for itself.
+var errOwnTurn = &ConfigError{Field: "Handler.handler", Problem: "shares a buffer between its invocations and calls itself; pass the function itself"}
+
 // Invoke implements [lambda.Handler].
 func (h *oneAtATime) Invoke(ctx context.Context, payload []byte) ([]byte, error) {
+	turn := turnKey{h}
+	if ctx.Value(turn) != nil {
+		return nil, errOwnTurn
+	}
 	select {
 	case h.free <- struct{}{}:
 		defer func() { <-h.free }()
-		return h.guarded.Invoke(ctx, payload)
+		return h.guarded.Invoke(context.WithValue(ctx, turn, true), payload)
 	case <-ctx.Done():
 		return nil, &NotStartedError{Err: ctx.Err()}
 	}

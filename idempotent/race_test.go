@@ -72,3 +72,30 @@ func TestConcurrentInvocationsKeepTheirResponses(t *testing.T) {
 		})
 	}
 }
+
+// A handler of lambda.NewHandler that calls itself would wait for its own turn, without a
+// deadline for ever. A function may call itself with another request, and with its own it is a
+// duplicate of itself.
+func TestAHandlerThatCallsItself(t *testing.T) {
+	for name, own := range map[string]struct {
+		wrap func(any) any
+		want error
+	}{
+		"handler":  {func(f any) any { return lambda.NewHandler(f) }, idempotent.ErrConfig},
+		"function": {func(f any) any { return f }, nil},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var guarded lambda.Handler
+			guarded = newTestGuard(t, persistence.NewMemory(), idempotent.Config{}).Handler(own.wrap(func(ctx context.Context, o order) (order, error) {
+				if o.Amount == 0 {
+					return o, nil
+				}
+				_, err := guarded.Invoke(ctx, fmt.Appendf(nil, `{"id":"id-%d"}`, o.Amount))
+				return o, err
+			}))
+			if _, err := guarded.Invoke(t.Context(), []byte(`{"id":"outer","amount":1}`)); !errors.Is(err, own.want) {
+				t.Errorf("the error is %v, want %v", err, own.want)
+			}
+		})
+	}
+}
