@@ -175,7 +175,7 @@ func TestAListIsWhatTheNextCommandTakes(t *testing.T) {
 	if err := os.WriteFile(file, []byte(d.must("records", "list", "--operation=payment", "--state=died", "--json")), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if dry := d.must("records", "forget", "--from="+file); !strings.Contains(dry, "to 3 records") || !strings.Contains(dry, "Nothing was done") {
+	if dry := d.must("records", "forget", "--from="+file); !strings.Contains(dry, "done to: 3;") || !strings.Contains(dry, "Nothing was done") {
 		t.Errorf("the dry run says\n%s", dry)
 	}
 	d.must("records", "settle", "payment#2", "--failed=CardDeclined", "--message=no funds", "--version="+d.version("payment#2"), "--yes")
@@ -280,6 +280,13 @@ func TestTheDoctor(t *testing.T) {
 	var stdout, stderr bytes.Buffer
 	if status := run(t.Context(), []string{"doctor", "--table-name=nowhere", "--endpoint-url=" + d.endpoint}, &stdout, &stderr); status != 5 || !strings.Contains(stdout.String(), "there is no table") {
 		t.Errorf("without a table: exit status %d\n%s%s", status, &stdout, &stderr)
+	}
+	closed := httptest.NewServer(nil)
+	closed.Close()
+	t.Setenv("AWS_MAX_ATTEMPTS", "1")
+	stdout.Reset()
+	if status := run(t.Context(), []string{"doctor", "--table-name=t", "--endpoint-url=" + closed.URL}, &stdout, &stderr); status != 5 || strings.Count(stdout.String(), "\n") != 1 {
+		t.Errorf("without an answer: exit status %d\n%s%s", status, &stdout, &stderr)
 	}
 	if status, stdout, _ := d.ikkai("doctor", "--attributes="+attributes(t, `{"Key": "id"}`)); status != 5 || !strings.Contains(stdout, "fail  keys") {
 		t.Errorf("with other keys: exit status %d\n%s", status, stdout)

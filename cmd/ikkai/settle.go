@@ -58,7 +58,8 @@ func runSettle(ctx context.Context, args []string, stdout, stderr io.Writer) err
 	c := newChanging("settle", `What became of the request, or of one of its steps. One of:
   --completed          it has succeeded; with --result FILE duplicates get that
   --failed TYPE        it has failed for good; duplicates get that and --message
-  --finish-step NAME   the step was started, and has happened; with --result FILE that is its output
+  --finish-step NAME   the step was started, and has happened; with --result FILE that is its output,
+                       without which no try gets past it but by a Reconcile
   --decline-step NAME  the step was started, and has not happened: it may run
   --undo-step NAME     the step was undone by hand
 `)

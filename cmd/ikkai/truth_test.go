@@ -65,7 +65,7 @@ func TestAListWithWhatCantBeDoneIsDoneAsFarAsItCan(t *testing.T) {
 	if err := os.WriteFile(file, []byte(list+list), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if dry := d.must("records", "forget", "--from="+file); !strings.Contains(dry, "to 1 records; 1 would") || !strings.Contains(dry, "To payment#1") {
+	if dry := d.must("records", "forget", "--from="+file); !strings.Contains(dry, "done to: 1; left alone: 1.") || !strings.Contains(dry, "To payment#1") {
 		t.Errorf("the dry run says\n%s", dry)
 	}
 	if status, stdout, stderr := d.ikkai("records", "forget", "--from="+file, "--yes"); status != 4 || strings.Count(stdout, "gone") != 1 || !strings.Contains(stderr, "left alone: records: payment#0") {

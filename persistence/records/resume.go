@@ -87,7 +87,7 @@ func (d *Desk) invoke(ctx context.Context, shown Record, event []byte, send func
 	_, gone = errors.AsType[*NotFoundError](err)
 	switch {
 	case sent != nil:
-		return after, fmt.Errorf("records: %s: the function has answered with an error: %w", shown.Key, sent)
+		return after, fmt.Errorf("records: %s: sending its event: %w", shown.Key, sent)
 	case gone: // as guards leave it that keep no outcome
 		return Record{}, nil
 	case err != nil:

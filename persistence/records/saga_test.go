@@ -6,6 +6,7 @@ import (
 	"errors"
 	"maps"
 	"slices"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -90,6 +91,9 @@ func TestAStuckSagaIsSettledAndResumed(t *testing.T) {
 		{"the charge has happened", func(c *checkout) { c.charging = func() error { return errors.New("no answer") } },
 			records.StuckUnknown, records.FinishStep("charge", []byte(`"c-9"`)), func(*checkout) {},
 			records.StateCompleted, []string{"reserved"}},
+		{"the charge has happened, and nobody says with what", func(c *checkout) { c.charging = func() error { return errors.New("no answer") } },
+			records.StuckUnknown, records.FinishStep("charge", nil), func(*checkout) {},
+			records.StatePartial, []string{"reserved"}},
 		{"the charge has not happened", func(c *checkout) { c.charging = func() error { return errors.New("no answer") } },
 			records.StuckUnknown, records.DeclineStep("charge"), func(c *checkout) { c.charging = func() error { return nil } },
 			records.StateCompleted, []string{"reserved", "charged"}},
@@ -114,6 +118,9 @@ func TestAStuckSagaIsSettledAndResumed(t *testing.T) {
 					stuck := onlyStuck(t, desk)
 					if stuck.Stuck != c.reason {
 						t.Fatalf("it is stuck as %q: %+v", stuck.Stuck, stuck)
+					}
+					if plan, err := desk.Settle(t.Context(), stuck, c.settle); err != nil || strings.Contains(plan.String(), "without a Reconcile no try") != (c.state == records.StatePartial) {
+						t.Errorf("it is to be settled by\n%v (%v)", plan, err)
 					}
 					if got := outcomeOf(t, desk, stuck, settle(c.settle)); got != "done" {
 						t.Fatal(got)

@@ -52,7 +52,8 @@ func Fail(errorType, message string) Settlement {
 }
 
 // FinishStep says that a step which was started has happened, with an output in JSON, or with
-// one that nobody knows where that is nil. The request can be resumed then.
+// one that nobody knows where that is nil. The request can be resumed then; but without its output no
+// try gets past a step that has no Reconcile, and it can't be given later.
 func FinishStep(name string, output []byte) Settlement {
 	return Settlement{kind: stepFinished, step: name, content: output}
 }

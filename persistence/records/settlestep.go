@@ -50,6 +50,9 @@ func (w *settling) planStep(ctx context.Context, p *Plan) (*Plan, error) {
 		if w.says, err = finished(step, opened.Steps, w.settlement.content); err != nil {
 			return refuse("the output of its step %s: %v", name, err)
 		}
+		if w.settlement.content == nil {
+			p.note("its output is not recorded, and can't be later: without a Reconcile no try gets past %s then, only be settled as a whole. Give the output as JSON; that of a step that returns nothing is {}.", name)
+		}
 		if opened.Undoing != nil && step.Compensable {
 			p.note("the request has failed for good, so %s will be undone.", name)
 		}

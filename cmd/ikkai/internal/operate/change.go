@@ -119,13 +119,13 @@ func (c Change) all(ctx context.Context, o *Opened, stdin io.Reader, stdout, std
 		}
 	}
 	if !c.Yes {
-		fmt.Fprintf(stdout, "It would be done to %d records; %d would be left alone. Nothing was done. Do it with --yes.\n", done, left)
+		fmt.Fprintf(stdout, "Records that it would be done to: %d; left alone: %d. Nothing was done. Do it with --yes.\n", done, left)
 		if failed > 0 {
 			return fmt.Errorf("of %d of %d records it is not known what would be done", failed, len(list))
 		}
 		return nil
 	}
-	fmt.Fprintf(stderr, "done to %d records; %d left alone, %d failed\n", done, left, failed)
+	fmt.Fprintf(stderr, "records that it was done to: %d; left alone: %d; failed: %d\n", done, left, failed)
 	switch {
 	case failed > 0: // of these it may not be known whether it was done
 		return fmt.Errorf("%d of %d records have failed, and %d were left alone", failed, len(list), left)

@@ -21,7 +21,7 @@ const (
 	OK   Verdict = "ok"
 	Warn Verdict = "warn" // works, and is not what one would want
 	Fail Verdict = "fail" // functions fail, or run twice
-	Skip Verdict = "skip" // could not be found out
+	Skip Verdict = "skip" // these credentials may not ask
 )
 
 // Finding is what one check has found.
@@ -50,9 +50,16 @@ type doctor struct {
 	findings []Finding
 }
 
-// Examine prints a finding a line. The error is an [*Exit] where something fails.
+// Examine prints a finding a line. The error is an [*Exit] where something fails. Where there is no
+// table, or nobody to ask, that is all it says.
 func Examine(ctx context.Context, o *Opened, e Examination, stdout io.Writer) error {
 	d := &doctor{Opened: o, Examination: e}
+	if !d.there(ctx) {
+		if ctx.Err() != nil {
+			return ctx.Err()
+		}
+		return d.tell(stdout)
+	}
 	for _, check := range []func(context.Context){d.keys, d.ttl, d.protection, d.encryption, d.backups, d.permissions, d.throttles, d.clock, d.stuck} {
 		check(ctx)
 		if ctx.Err() != nil {
@@ -66,18 +73,30 @@ func (d *doctor) found(check string, verdict Verdict, format string, args ...any
 	d.findings = append(d.findings, Finding{check, verdict, fmt.Sprintf(format, args...)})
 }
 
-// keys looks at the table and its keys.
-func (d *doctor) keys(ctx context.Context) {
+// there looks for the table. It tells whether there is more to find out.
+func (d *doctor) there(ctx context.Context) bool {
 	out, err := d.Client.DescribeTable(ctx, &dynamodb.DescribeTableInput{TableName: &d.Name})
-	if missing := (*types.ResourceNotFoundException)(nil); errors.As(err, &missing) {
+	switch missing := (*types.ResourceNotFoundException)(nil); {
+	case err == nil:
+		d.table = out.Table
+		return true
+	case errors.As(err, &missing):
 		d.found("table", Fail, "there is no table %s", d.where())
-		return
-	}
-	if err != nil {
+		return false
+	case code(err) == "AccessDeniedException":
 		d.found("table", Skip, "dynamodb:DescribeTable: %v", code(err))
+		return true
+	default: // no answer, or no credentials
+		d.found("table", Fail, "DynamoDB can't be asked: %v", err)
+		return false
+	}
+}
+
+// keys looks at the table's state and its keys.
+func (d *doctor) keys(context.Context) {
+	if d.table == nil {
 		return
 	}
-	d.table = out.Table
 	verdict := OK
 	if status := d.table.TableStatus; status != types.TableStatusActive && status != types.TableStatusUpdating {
 		verdict = Fail
@@ -264,7 +283,7 @@ func (d *doctor) tell(w io.Writer) error {
 		}
 	}
 	if failed > 0 {
-		return &Exit{Unwell, fmt.Errorf("%d checks fail", failed)}
+		return &Exit{Unwell, fmt.Errorf("checks that fail: %d", failed)}
 	}
 	return nil
 }

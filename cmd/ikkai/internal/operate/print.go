@@ -78,7 +78,7 @@ func meaning(reason records.Reason) string {
 	case records.NotStuck:
 		return ""
 	case records.StuckDied:
-		return "its run has died; the next request takes it over"
+		return "its run has died; the next try of its request takes it over, unless the guard has RefuseUnknown"
 	case records.StuckPartial:
 		return "given up after some of its steps, and not sent again since"
 	case records.StuckUnknown:
