@@ -60,12 +60,12 @@ type served struct {
 	name, value string
 }
 
-// keptUntil says on the handler's own answer until when it is kept.
-func keptUntil(expires time.Time) served {
-	if expires.IsZero() {
+// keptUntil says on the handler's own answer until when it is kept, by how its call has ended.
+func (a *API) keptUntil(last idempotent.Event) served {
+	if last.Kind != idempotent.EventExecuted || last.ExpiresAt.IsZero() || a.guard.Config().OnlyLock {
 		return served{}
 	}
-	return served{name: expiresHeader, value: httpDate(expires)}
+	return served{name: expiresHeader, value: httpDate(last.ExpiresAt)}
 }
 
 // resumable says on the handler's own answer that it is worth coming back, where a retry
@@ -113,7 +113,7 @@ func (a *API) serve(ctx context.Context, r *Request, run func(context.Context) (
 	case ran && own == answered:
 		return resumable(unsettled, err), nil
 	case ran && err == nil:
-		return keptUntil(last.ExpiresAt), nil
+		return a.keptUntil(last), nil
 	case err == nil:
 		return served{instead: a.replay(r, stored, last.ExpiresAt)}, nil
 	}

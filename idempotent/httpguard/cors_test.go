@@ -10,6 +10,7 @@ import (
 
 	"github.com/ikkai-go/idempotency/idempotent"
 	"github.com/ikkai-go/idempotency/idempotent/httpguard"
+	"github.com/ikkai-go/idempotency/idempotent/internal/lab"
 	"github.com/ikkai-go/idempotency/persistence"
 )
 
@@ -126,5 +127,32 @@ func TestAnswersSayUntilWhenTheKeyIsKept(t *testing.T) {
 				time.Sleep(time.Minute) // virtual
 			}
 		})
+	})
+}
+
+// Of what is done, and not kept, another try gets another answer.
+func TestAResponseThatIsNotKeptDoesNotSayThatItIs(t *testing.T) {
+	throughEveryShape(t, func(t *testing.T, s shape) {
+		for name, test := range map[string]struct {
+			guard     idempotent.Config
+			completes []error // the store's answers
+		}{
+			"only locked":             {guard: idempotent.Config{OnlyLock: true}},
+			"too large for the store": {completes: []error{persistence.ErrTooLarge}},
+		} {
+			store := lab.Before(persistence.NewMemory(), "complete", func() (err error) {
+				if len(test.completes) > 0 {
+					err, test.completes = test.completes[0], test.completes[1:]
+				}
+				return err
+			})
+			handle := s.serve(s.newAPI(t, store, test.guard, httpguard.Config{}), createdBy)
+			if a := handle.send(t.Context(), key("a", "{}")); a.status != 201 || a.header.Get("Idempotency-Key-Expires") != "" {
+				t.Errorf("%s: %d %v", name, a.status, a.header)
+			}
+			if a := handle.send(t.Context(), key("a", "{}")); a.status != 409 || handle.ran() != 1 {
+				t.Errorf("%s, again: %d %s", name, a.status, a.body)
+			}
+		}
 	})
 }
