@@ -139,6 +139,7 @@
 //	has more                                  them, as they come        completed at the end, by the status
 //	... and the client is gone                what it could             completed, by the status
 //	has more than MaxBody                     all of it                 completed without a response
+//	has less than its Content-Length          what it has               completed without a response
 //	ends with an error                        a stream that breaks      released
 //	is not over when the time is              a stream that breaks      completed without a response
 //	ends, and the store fails                 a stream that breaks      locked until its lease is over

@@ -4,7 +4,6 @@ import (
 	"bufio"
 	"bytes"
 	"context"
-	"encoding/base64"
 	"errors"
 	"fmt"
 	"io"
@@ -13,7 +12,6 @@ import (
 	"net/http"
 	"strings"
 	"sync"
-	"unicode/utf8"
 
 	"github.com/aws/aws-lambda-go/lambdaurl"
 )
@@ -200,27 +198,18 @@ func (rec *recorder) abandoned(ctx context.Context) bool {
 }
 
 // response returns what the handler has written, to be recorded. Nothing is a 200. Of a stream whose client or time
-// was gone nobody knows whether it is complete; of a body that is shorter than the
-// handler has said it is known that it is not.
+// was gone nobody knows whether it is complete.
 func (rec *recorder) response(ctx context.Context) response {
 	rec.mu.Lock()
 	defer rec.mu.Unlock()
 	rec.writeHeader(http.StatusOK) // unless there is one
 	rec.settleType(nil)
 	r := response{Status: rec.status, MultiValueHeaders: rec.own()}
-	switch {
-	case rec.overflown:
-		r.Unfit = &unfit{fmt.Sprintf("httpguard: the response has more than %d bytes", rec.limit)}
-	case int64(rec.body.Len()) < rec.declared:
-		r.Unfit = &unfit{fmt.Sprintf("httpguard: the response has %d bytes of the %d that it has declared", rec.body.Len(), rec.declared)}
-	case rec.streaming && ctx.Err() != nil:
+	if rec.streaming && ctx.Err() != nil {
 		r.Unfit = &unfit{"httpguard: the context ended before the streamed response"}
-	case utf8.Valid(rec.body.Bytes()):
-		r.Body = rec.body.String()
-	default:
-		r.Body, r.IsBase64Encoded = base64.StdEncoding.EncodeToString(rec.body.Bytes()), true
+		return r
 	}
-	return r
+	return r.with(rec.body.Bytes(), rec.overflown, rec.limit, rec.declared)
 }
 
 // commit sends the response, unless that has begun, and its trailers. What a

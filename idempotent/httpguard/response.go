@@ -1,12 +1,15 @@
 package httpguard
 
 import (
+	"encoding/base64"
 	"errors"
+	"fmt"
 	"maps"
 	"net/http"
 	"slices"
 	"strings"
 	"time"
+	"unicode/utf8"
 )
 
 // The marks of the guard. replayedHeader tells a replay from a first response;
@@ -46,6 +49,22 @@ type unfit struct{ reason string }
 
 // MarshalJSON returns the reason as an error.
 func (u *unfit) MarshalJSON() ([]byte, error) { return nil, errors.New(u.reason) }
+
+// with returns the response with a body, or with why that is not recorded: it is larger than
+// the limit, or, by the length that the handler has declared (if it is not -1), not the whole.
+func (r response) with(body []byte, overflown bool, limit int, declared int64) response {
+	switch {
+	case overflown:
+		r.Unfit = &unfit{fmt.Sprintf("httpguard: the response has more than %d bytes", limit)}
+	case int64(len(body)) < declared:
+		r.Unfit = &unfit{fmt.Sprintf("httpguard: the response has %d bytes of the %d that it has declared", len(body), declared)}
+	case utf8.Valid(body):
+		r.Body = string(body)
+	default:
+		r.Body, r.IsBase64Encoded = base64.StdEncoding.EncodeToString(body), true
+	}
+	return r
+}
 
 // alwaysReplayed are the headers that describe the content or say where it is, and
 // those that let a browser's script see it, as far as they are for the same origin.

@@ -6,12 +6,10 @@ import (
 	"context"
 	"encoding/base64"
 	"errors"
-	"fmt"
 	"io"
 	"iter"
 	"net/http"
 	"strings"
-	"unicode/utf8"
 
 	"github.com/aws/aws-lambda-go/events"
 )
@@ -118,7 +116,7 @@ func (s streaming[Event, Answer, Streamed]) serve(ctx context.Context, event Eve
 			} else {
 				own = sent
 			}
-			return f.record(ctx, s.parts(sent), s.api.config.MaxBody)
+			return f.record(ctx, r.Method, s.parts(sent), s.api.config.MaxBody)
 		})
 		err = cmp.Or(err, f.broken)
 		if err == nil && answer.instead != nil {
@@ -171,12 +169,13 @@ type flow struct {
 // record passes the body on until it ends, and returns the response as it is to be recorded.
 // A client that is gone gets it with its next try. The error is that of the body: then the
 // handler has failed in the middle of its answer.
-func (f *flow) record(ctx context.Context, h head, limit int) (response, error) {
+func (f *flow) record(ctx context.Context, method string, h head, limit int) (response, error) {
 	r, body := h.response(), *h.body
 	f.held = nil // of a run that was for nothing
 	if body == nil {
-		return r, nil
+		body = http.NoBody
 	}
+	declared := declaredLength(method, r.Status, canonical(r.separate()))
 	if closer, ok := body.(io.Closer); ok {
 		defer closer.Close()
 	}
@@ -196,14 +195,14 @@ func (f *flow) record(ctx context.Context, h head, limit int) (response, error) 
 		}
 		switch {
 		case err == io.EOF: //nolint:errorlint // as io.Reader has it: one that is wrapped is a connection that broke
-			return r.with(kept.Bytes(), overflown, limit), nil
+			return r.with(kept.Bytes(), overflown, limit, declared), nil
 		case err != nil && ctx.Err() == nil:
 			return response{}, err
 		case late:
 			r.Unfit, f.broken = &unfit{"httpguard: the context ended before the streamed response"}, ctx.Err()
 			return r, nil
 		case overflown && f.gone: // for nobody
-			return r.with(nil, true, limit), nil
+			return r.with(nil, true, limit, declared), nil
 		}
 		late = ctx.Err() != nil // the end may be all that is missing
 	}
@@ -231,19 +230,6 @@ func (h head) response() response {
 	if h.multi != nil {
 		*h.multi = unmarked(*h.multi)
 		r.MultiValueHeaders = *h.multi
-	}
-	return r
-}
-
-// with returns the response with a body, or with why that is not recorded.
-func (r response) with(body []byte, overflown bool, limit int) response {
-	switch {
-	case overflown:
-		r.Unfit = &unfit{fmt.Sprintf("httpguard: the response has more than %d bytes", limit)}
-	case utf8.Valid(body):
-		r.Body = string(body)
-	default:
-		r.Body, r.IsBase64Encoded = base64.StdEncoding.EncodeToString(body), true
 	}
 	return r
 }

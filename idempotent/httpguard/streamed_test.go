@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -101,6 +102,7 @@ func (p *parts) Close() error {
 type streamed struct {
 	*testing.T
 	memory *persistence.Memory
+	header map[string]string
 	runs   int
 	url    func(context.Context, events.LambdaFunctionURLRequest) (*events.LambdaFunctionURLStreamingResponse, error)
 }
@@ -111,12 +113,12 @@ func newStreamed(t *testing.T, config httpguard.Config, body func(ctx context.Co
 }
 
 func newStreamedOn(t *testing.T, memory *persistence.Memory, store persistence.Store, config httpguard.Config, body func(ctx context.Context) io.Reader) *streamed {
-	s := &streamed{T: t, memory: memory}
+	s := &streamed{T: t, memory: memory, header: map[string]string{"Content-Type": "text/plain"}}
 	config.Scope = httpguard.ByIAMPrincipal()
 	s.url = (shape{}).newAPI(t, store, idempotent.Config{}, config).StreamedFunctionURL(
 		func(ctx context.Context, _ events.LambdaFunctionURLRequest) (*events.LambdaFunctionURLStreamingResponse, error) {
 			s.runs++
-			return &events.LambdaFunctionURLStreamingResponse{StatusCode: 201, Headers: map[string]string{"Content-Type": "text/plain"}, Body: body(ctx)}, nil
+			return &events.LambdaFunctionURLStreamingResponse{StatusCode: 201, Headers: s.header, Body: body(ctx)}, nil
 		})
 	return s
 }
@@ -197,6 +199,38 @@ func TestAStreamLargerThanMayBeHeldIsPassedOnAndNotReplayed(t *testing.T) {
 	s := newStreamed(t, httpguard.Config{MaxBody: 10}, func(context.Context) io.Reader { return &parts{left: []string{"seven ", "eleven"}} })
 	s.gets(201, "seven eleven", 1)
 	s.gets(409, "result_not_stored", 1)
+}
+
+// A body that is not as long as it was to be is not the whole, and no answer to the next try.
+func TestAStreamShorterThanItsContentLengthIsPassedOnAndNotReplayed(t *testing.T) {
+	for name, test := range map[string]struct {
+		length   string
+		parts    []string
+		replayed bool
+	}{
+		"no body":            {"7", nil, false},
+		"one part":           {"7", []string{"one "}, false},
+		"two parts":          {"8", []string{"one ", "two"}, false},
+		"all of it":          {"7", []string{"one ", "two"}, true},
+		"a length of no use": {"seven", []string{"one "}, true},
+	} {
+		s := newStreamed(t, httpguard.Config{}, func(context.Context) io.Reader {
+			if test.parts == nil {
+				return nil
+			}
+			return &parts{left: slices.Clone(test.parts)}
+		})
+		s.header = map[string]string{"content-length": test.length}
+		s.gets(201, strings.Join(test.parts, ""), 1)
+		if test.replayed {
+			s.gets(201, strings.Join(test.parts, ""), 1)
+		} else {
+			s.gets(409, "result_not_stored", 1)
+		}
+		if t.Failed() {
+			t.Fatal(name)
+		}
+	}
 }
 
 func TestAStreamThatIsOutOfTimeBreaksOnceThatIsRecorded(t *testing.T) {
