@@ -339,14 +339,12 @@ func TestOddStores(t *testing.T) {
 		t.Errorf("typed nil: %v", err)
 	}
 	for range 2 {
-		incomparable := wrapped{Store: sliced{Memory: persistence.NewMemory()}}
+		incomparable := lab.Another{Store: sliced{Memory: persistence.NewMemory()}}
 		if _, err := idempotent.New(incomparable, idempotent.Config{Operation: "a"}); err != nil {
 			t.Errorf("incomparable: %v", err)
 		}
 	}
 }
-
-type wrapped struct{ persistence.Store }
 
 type sliced struct {
 	*persistence.Memory

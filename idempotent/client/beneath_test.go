@@ -190,7 +190,7 @@ func TestAKeyStaysWithItsServerWhateverIsBeneath(t *testing.T) {
 			} {
 				t.Run(beneath+"/"+how+"/"+to, func(t *testing.T) {
 					var addresses, keys []string
-					httpClient := &http.Client{Transport: newTransport(t, client.Config{Transport: roundTrip(func(r *http.Request) (*http.Response, error) {
+					httpClient := &http.Client{Transport: newTransport(t, client.Config{Transport: transportFunc(func(r *http.Request) (*http.Response, error) {
 						addresses, keys = append(addresses, r.URL.String()), append(keys, strings.Trim(r.Header.Get("Idempotency-Key"), `"`))
 						resp := &http.Response{StatusCode: http.StatusCreated, Header: make(http.Header), Body: http.NoBody, Request: told(r)}
 						if len(addresses) == 1 {
@@ -244,7 +244,7 @@ func earlier() func(*http.Request) *http.Request {
 func TestAKeyInTheHeaderStaysWhateverIsAbove(t *testing.T) {
 	for to, allowed := range map[string]bool{"https://bank.example/2": true, "https://evil.example/": false} {
 		var addresses []string
-		inner := newTransport(t, client.Config{Transport: roundTrip(func(r *http.Request) (*http.Response, error) {
+		inner := newTransport(t, client.Config{Transport: transportFunc(func(r *http.Request) (*http.Response, error) {
 			addresses = append(addresses, r.URL.String())
 			resp := &http.Response{StatusCode: http.StatusCreated, Header: make(http.Header), Body: http.NoBody, Request: r}
 			if len(addresses) == 1 {
@@ -253,7 +253,7 @@ func TestAKeyInTheHeaderStaysWhateverIsAbove(t *testing.T) {
 			}
 			return resp, nil
 		})})
-		httpClient := &http.Client{Transport: roundTrip(func(r *http.Request) (*http.Response, error) {
+		httpClient := &http.Client{Transport: transportFunc(func(r *http.Request) (*http.Response, error) {
 			resp, err := inner.RoundTrip(r.Clone(r.Context()))
 			if resp != nil {
 				resp.Request = r

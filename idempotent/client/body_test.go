@@ -226,7 +226,7 @@ func TestAResponseThatStallsDoesNotHoldUpTheNextTry(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		stalled := eofWhenClosed{make(chan struct{})}
 		tries := 0
-		transport := newTransport(t, client.Config{FirstPause: time.Millisecond, Transport: roundTrip(func(*http.Request) (*http.Response, error) {
+		transport := newTransport(t, client.Config{FirstPause: time.Millisecond, Transport: transportFunc(func(*http.Request) (*http.Response, error) {
 			if tries++; tries == 1 {
 				return &http.Response{StatusCode: http.StatusServiceUnavailable, Body: stalled, ContentLength: -1}, nil
 			}
@@ -240,17 +240,12 @@ func TestAResponseThatStallsDoesNotHoldUpTheNextTry(t *testing.T) {
 	})
 }
 
-// roundTrip is a transport that is a function.
-type roundTrip func(*http.Request) (*http.Response, error)
-
-func (fn roundTrip) RoundTrip(r *http.Request) (*http.Response, error) { return fn(r) }
-
 // What is known to be too long is not read at all.
 func TestALongResponseIsNotRead(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		long := &content{Reader: strings.NewReader(strings.Repeat("x", 1<<20))}
 		tries := 0
-		transport := newTransport(t, client.Config{Transport: roundTrip(func(*http.Request) (*http.Response, error) {
+		transport := newTransport(t, client.Config{Transport: transportFunc(func(*http.Request) (*http.Response, error) {
 			if tries++; tries == 1 {
 				return &http.Response{StatusCode: http.StatusServiceUnavailable, Body: long, ContentLength: 1 << 20}, nil
 			}

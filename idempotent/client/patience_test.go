@@ -213,7 +213,7 @@ func TestAProblemThatStallsIsNotWaitedFor(t *testing.T) {
 				ctx, cancel := context.WithTimeout(t.Context(), c.timeout)
 				defer cancel()
 				var writer *io.PipeWriter
-				c.config.Transport = roundTrip(func(r *http.Request) (*http.Response, error) {
+				c.config.Transport = transportFunc(func(r *http.Request) (*http.Response, error) {
 					var body *io.PipeReader
 					body, writer = io.Pipe()
 					return &http.Response{StatusCode: http.StatusServiceUnavailable, Header: http.Header{"Content-Type": {"application/problem+json"}}, Body: body}, r.Body.Close()

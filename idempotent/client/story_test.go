@@ -218,7 +218,7 @@ func TestAKeyDoesNotFollowARedirectToAnotherServer(t *testing.T) {
 			t.Run(name+"/"+how, func(t *testing.T) {
 				var sent []string
 				keys := 0
-				transport := newTransport(t, client.Config{Transport: roundTrip(func(r *http.Request) (*http.Response, error) {
+				transport := newTransport(t, client.Config{Transport: transportFunc(func(r *http.Request) (*http.Response, error) {
 					if sent = append(sent, r.URL.String()); len(sent) > 1 {
 						for field := range r.Header {
 							if strings.EqualFold(field, "Idempotency-Key") {

@@ -13,6 +13,7 @@ import (
 	"github.com/ikkai-go/idempotency/idempotent/internal/lab"
 	"github.com/ikkai-go/idempotency/idempotent/saga"
 	"github.com/ikkai-go/idempotency/persistence"
+	"github.com/ikkai-go/idempotency/persistence/storekit"
 )
 
 var errBroken = errors.New("broken")
@@ -56,15 +57,10 @@ func (d *diary) failing(ctx context.Context, name string, err error) (string, er
 	})
 }
 
-// keeper is a store with what these tests need of it.
-type keeper interface {
-	persistence.Store
-	persistence.Checkpointer
-}
-
 // elsewhere is the store as another environment has it.
 func elsewhere(store persistence.Store) persistence.Store {
-	return &struct{ keeper }{store.(keeper)}
+	front := storekit.NewFront(store)
+	return &front
 }
 
 // wantKinds compares what was reported since the last call.

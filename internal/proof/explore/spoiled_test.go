@@ -22,7 +22,7 @@ import (
 
 // spoiled is a store that is broken in one way.
 type spoiled struct {
-	persistence.Store
+	storekit.Front
 	table Table
 
 	forgets  string // the end of the names of the entries that an owner is not told
@@ -37,13 +37,11 @@ type spoiled struct {
 	hurries  bool   // leases end with the call
 }
 
-func (s spoiled) Unwrap() persistence.Store { return s.Store }
-
 func (s spoiled) Acquire(ctx context.Context, c persistence.Claim) (persistence.Record, error) {
 	if s.hurries {
 		c.LeaseUntil = c.Now.Add(10 * time.Second)
 	}
-	r, err := s.Store.Acquire(ctx, c)
+	r, err := s.Front.Acquire(ctx, c)
 	told := make(map[string][]byte, len(r.Steps))
 	for name, entry := range r.Steps {
 		if s.forgets != "" && strings.HasSuffix(name, s.forgets) {
@@ -68,21 +66,21 @@ func (s spoiled) Checkpoint(ctx context.Context, l persistence.Lease, step strin
 	if r, exists := s.table.Record(); s.anybody && exists {
 		l.Owner = r.Owner
 	}
-	return s.Store.(persistence.Checkpointer).Checkpoint(ctx, l, step, output)
+	return s.Front.Checkpoint(ctx, l, step, output)
 }
 
 func (s spoiled) Renew(ctx context.Context, l persistence.Lease) error {
 	if s.confirms {
 		return nil
 	}
-	return s.Store.(persistence.Renewer).Renew(ctx, l)
+	return s.Front.Renew(ctx, l)
 }
 
 func (s spoiled) Release(ctx context.Context, l persistence.Lease) error {
 	if s.keeps {
 		return nil
 	}
-	err := s.Store.Release(ctx, l)
+	err := s.Front.Release(ctx, l)
 	if s.removes {
 		s.table.RemoveExpired(time.Time{}) // Memory's does not ask for the time
 	}
@@ -93,37 +91,24 @@ func (s spoiled) Complete(ctx context.Context, l persistence.Lease, o persistenc
 	if s.succeeds {
 		o.Status = persistence.StatusCompleted
 	}
-	return s.Store.Complete(ctx, l, o)
+	return s.Front.Complete(ctx, l, o)
 }
 
 func (s spoiled) CheckpointWith(ctx context.Context, l persistence.Lease, step string, output []byte, writes []storekit.Write) error {
-	with := s.Store.(storekit.Transactor)
 	if !s.splits {
-		return with.CheckpointWith(ctx, l, step, output, writes)
+		return s.Front.CheckpointWith(ctx, l, step, output, writes)
 	}
 	if err := s.Checkpoint(ctx, l, step, output); err != nil {
 		return err
 	}
-	return with.Commit(ctx, writes)
-}
-
-func (s spoiled) CompleteWith(ctx context.Context, l persistence.Lease, o persistence.Outcome, writes []storekit.Write) error {
-	return s.Store.(storekit.Transactor).CompleteWith(ctx, l, o, writes)
-}
-
-func (s spoiled) CompleteAtOnce(ctx context.Context, c persistence.Claim, o persistence.Outcome, writes []storekit.Write) (persistence.Record, error) {
-	return s.Store.(storekit.Transactor).CompleteAtOnce(ctx, c, o, writes)
-}
-
-func (s spoiled) Commit(ctx context.Context, writes []storekit.Write) error {
-	return s.Store.(storekit.Transactor).Commit(ctx, writes)
+	return s.Commit(ctx, writes)
 }
 
 // in is the system with a store that is broken so.
 func (s spoiled) in(system System, how string) System {
 	return system.Spoiled(how, func(table Table, store persistence.Store) persistence.Store {
 		broken := s
-		broken.Store, broken.table = store, table
+		broken.Front, broken.table = storekit.NewFront(store), table
 		return broken
 	})
 }
