@@ -46,7 +46,7 @@ func TestNewRefusesEveryFaultAtOnce(t *testing.T) {
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
 			_, err := idempotent.New(persistence.NewMemory(), test.config)
-			if got := faultyFields(err); !slices.Equal(got, test.fields) {
+			if got := lab.FaultyFields(err); !slices.Equal(got, test.fields) {
 				t.Errorf("faults in %v, want %v (%v)", got, test.fields, err)
 			}
 			if err != nil && !errors.Is(err, idempotent.ErrConfig) {
@@ -56,24 +56,10 @@ func TestNewRefusesEveryFaultAtOnce(t *testing.T) {
 	}
 }
 
-func faultyFields(err error) []string {
-	joined, ok := err.(interface{ Unwrap() []error })
-	if !ok {
-		return nil
-	}
-	var fields []string
-	for _, fault := range joined.Unwrap() {
-		if config, ok := errors.AsType[*idempotent.ConfigError](fault); ok {
-			fields = append(fields, config.Field)
-		}
-	}
-	return fields
-}
-
 func TestNewRefusesReadFirstOnAStoreThatCannotRead(t *testing.T) {
 	store := &lab.Another{Store: persistence.NewMemory()}
 	_, err := idempotent.New(store, idempotent.Config{Operation: "a", ReadFirst: true})
-	if got := faultyFields(err); !slices.Equal(got, []string{"ReadFirst"}) {
+	if got := lab.FaultyFields(err); !slices.Equal(got, []string{"ReadFirst"}) {
 		t.Errorf("faults in %v, want ReadFirst", got)
 	}
 }

@@ -18,6 +18,7 @@ import (
 	"github.com/ikkai-go/idempotency/idempotent"
 	"github.com/ikkai-go/idempotency/idempotent/internal/lab"
 	"github.com/ikkai-go/idempotency/idempotent/saga"
+	"github.com/ikkai-go/idempotency/internal/relay"
 	"github.com/ikkai-go/idempotency/persistence"
 	"github.com/ikkai-go/idempotency/persistence/cached"
 	"github.com/ikkai-go/idempotency/persistence/dynamostore/dynamotest"
@@ -78,17 +79,6 @@ func (s *spans) check(t *testing.T, want ...string) {
 	if got := slices.Sorted(slices.Values(s.lines)); !slices.Equal(got, slices.Sorted(slices.Values(want))) {
 		t.Errorf("have ended\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(slices.Sorted(slices.Values(want)), "\n"))
 	}
-}
-
-// gone runs a call on a goroutine that it may end, or panic on.
-func gone(call func()) {
-	done := make(chan struct{})
-	go func() {
-		defer close(done)
-		defer func() { _ = recover() }()
-		call()
-	}()
-	<-done
 }
 
 // Every part that begins has its end, whatever way is taken out of it.
@@ -191,7 +181,7 @@ func TestEveryPartThatBeginsEnds(t *testing.T) {
 			}
 			handler := guard.Handler(test.fn)
 			for range max(test.calls, 1) {
-				gone(func() { _, _ = handler.Invoke(t.Context(), []byte(payload)) })
+				relay.Run(func() { _, _ = handler.Invoke(t.Context(), []byte(payload)) })
 			}
 			book.check(t, test.want...)
 		})

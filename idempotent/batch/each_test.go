@@ -536,7 +536,7 @@ func TestABadBatchIsRefusedBeforeAnythingRuns(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			report, err := batch.Each(t.Context(), test.guard, test.batch, test.items, test.fn)
-			if !errors.Is(err, idempotent.ErrConfig) || !slices.Equal(faultyFields(err), test.want) || !strings.Contains(err.Error(), test.says) {
+			if !errors.Is(err, idempotent.ErrConfig) || !slices.Equal(lab.FaultyFields(err), test.want) || !strings.Contains(err.Error(), test.says) {
 				t.Errorf("%v, want %v", err, test.want)
 			}
 			if !reflect.ValueOf(report).IsZero() {

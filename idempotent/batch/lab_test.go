@@ -6,7 +6,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/ikkai-go/idempotency/idempotent"
 	"github.com/ikkai-go/idempotency/idempotent/internal/lab"
 )
 
@@ -20,18 +19,4 @@ func within(t testing.TB, d time.Duration) context.Context {
 	ctx, cancel := context.WithTimeout(context.Background(), d)
 	t.Cleanup(cancel)
 	return ctx
-}
-
-func faultyFields(err error) []string {
-	joined, ok := err.(interface{ Unwrap() []error })
-	if !ok {
-		return nil
-	}
-	var fields []string
-	for _, fault := range joined.Unwrap() {
-		if config, ok := errors.AsType[*idempotent.ConfigError](fault); ok {
-			fields = append(fields, config.Field)
-		}
-	}
-	return fields
 }

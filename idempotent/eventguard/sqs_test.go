@@ -540,27 +540,11 @@ func TestConfigsAreChecked(t *testing.T) {
 			if !errors.Is(err, idempotent.ErrConfig) {
 				t.Fatalf("%v, want an ErrConfig", err)
 			}
-			if fields := fieldsOf(err); !slices.Equal(fields, test.fields) {
+			if fields := lab.FaultyFields(err); !slices.Equal(fields, test.fields) {
 				t.Errorf("faults of %q, want %q", fields, test.fields)
 			}
 		})
 	}
-}
-
-// fieldsOf are the fields that a joined error blames.
-func fieldsOf(err error) []string {
-	var fields []string
-	switch err := err.(type) {
-	case *idempotent.ConfigError:
-		return []string{err.Field}
-	case interface{ Unwrap() error }:
-		return fieldsOf(err.Unwrap())
-	case interface{ Unwrap() []error }:
-		for _, e := range err.Unwrap() {
-			fields = append(fields, fieldsOf(e)...)
-		}
-	}
-	return fields
 }
 
 // Where nothing is recorded a batch has to be answered in time as well.

@@ -96,6 +96,22 @@ func NewKeylessGuard(t testing.TB, store persistence.Store, config idempotent.Co
 	return guard
 }
 
+// FaultyFields are the fields that an error of a configuration blames.
+func FaultyFields(err error) []string {
+	var fields []string
+	switch err := err.(type) {
+	case *idempotent.ConfigError:
+		return []string{err.Field}
+	case interface{ Unwrap() error }:
+		return FaultyFields(err.Unwrap())
+	case interface{ Unwrap() []error }:
+		for _, e := range err.Unwrap() {
+			fields = append(fields, FaultyFields(e)...)
+		}
+	}
+	return fields
+}
+
 // EventLog collects what a guard reports.
 type EventLog struct {
 	mu  sync.Mutex
