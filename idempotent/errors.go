@@ -165,7 +165,7 @@ type OutcomeUnknownError struct {
 }
 
 func (e *OutcomeUnknownError) Error() string {
-	text := fmt.Sprintf("idempotent: an earlier run of %s did not finish, its outcome is unknown", e.Key)
+	text := fmt.Sprintf("idempotent: a run of %s did not finish, its outcome is unknown", e.Key)
 	if e.Err != nil {
 		text += ": " + e.Err.Error()
 	}

@@ -3,6 +3,7 @@ package idempotent_test
 import (
 	"context"
 	"errors"
+	"slices"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -346,6 +347,31 @@ func TestStuckIsWhatNoArrivalGetsPast(t *testing.T) {
 			}
 		}
 	})
+	for name, finds := range map[string]bool{"a failed step that must not run twice": false, "... of which can be found out what became": true} {
+		t.Run(name, func(t *testing.T) {
+			var seen lab.EventLog
+			spec := saga.Spec[int]{Name: "charge", AtMostOnce: true}
+			if finds {
+				spec.Reconcile = func(context.Context, saga.Call) (int, bool, error) { return 0, false, nil }
+			}
+			chargeStep := saga.NewStep(spec)
+			guard := lab.NewKeylessGuard(t, persistence.NewMemory(), idempotent.Config{Steps: saga.Steps(lab.Named[int]("reserve"), chargeStep), Observe: seen.Observe})
+			for range 2 {
+				_, err := idempotent.Do(t.Context(), guard, "k", func(ctx context.Context) (int, error) {
+					if _, err := lab.Named[int]("reserve").Run(ctx, one); err != nil {
+						return 0, err
+					}
+					return chargeStep.Run(ctx, func(context.Context, saga.Call) (int, error) { return 0, errBroken })
+				})
+				if v := idempotent.VerdictOf(err); v.Retry != finds || (v.Code == idempotent.CodePartialSuccess) != finds || v.Done != idempotent.DoneSomething {
+					t.Errorf("%+v: %v", v, err)
+				}
+			}
+			if stuck := slices.Contains(seen.Kinds(), idempotent.EventStuck); stuck == finds {
+				t.Errorf("events %v", seen.Kinds())
+			}
+		})
+	}
 }
 
 // A saga without a record does not say that there is one.

@@ -225,10 +225,13 @@ func (j *callJournal) start(ctx context.Context, state *stepState, started entry
 }
 
 // failed notes that the function of a step has failed. A failure for good says that
-// the step has not happened.
+// the step has not happened. Any other does not say so of one that must run at most
+// once: without a Reconcile no attempt gets past it.
 func (j *callJournal) failed(state *stepState, err error) {
 	if _, final := j.call.Final(err); final {
 		j.decline(state)
+	} else if state.phase == begun && !state.declared.reconciles {
+		_ = j.refuse(state.name, &idempotent.OutcomeUnknownError{Key: j.call.Key, Err: err})
 	}
 }
 

@@ -26,7 +26,8 @@ type Spec[Out any] struct {
 	// AtMostOnce never runs an interrupted step again, for effects that can't be
 	// repeated. That it starts is recorded first, which costs a write more. What
 	// became of an attempt that did not end with success, Reconcile has to find
-	// out; without it, the step ends in *[idempotent.OutcomeUnknownError] from then on.
+	// out; without it, the step ends in *[idempotent.OutcomeUnknownError] from then on, and a
+	// call that fails with the step's error is stuck at once.
 	AtMostOnce bool
 
 	// Reconcile finds out whether an earlier attempt of the step has happened, and
