@@ -10,6 +10,7 @@ import (
 	"iter"
 	"net/http"
 	"strings"
+	"sync"
 
 	"github.com/aws/aws-lambda-go/events"
 )
@@ -234,8 +235,10 @@ func (h head) response() response {
 	return r
 }
 
-// passage is the body of a response that a guarded call passes on.
+// passage is the body of a response that a guarded call passes on. Safe for concurrent use: the
+// transport of Lambda's runtime may still read where that closes.
 type passage struct {
+	mu   sync.Mutex // of what follows; one that closes waits for the part that is read
 	next func() ([]byte, error, bool)
 	stop func()
 	left []byte // of what was passed on last
@@ -244,6 +247,8 @@ type passage struct {
 
 // Read implements [io.Reader].
 func (p *passage) Read(b []byte) (int, error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
 	for len(p.left) == 0 {
 		if p.err != nil {
 			return 0, p.err
@@ -265,6 +270,8 @@ func (p *passage) Read(b []byte) (int, error) {
 
 // Close ends what is passed on. The call goes on to its end: what it has done is recorded.
 func (p *passage) Close() error {
+	p.mu.Lock()
+	defer p.mu.Unlock()
 	p.err = errors.Join(p.err, io.ErrClosedPipe)
 	p.left = nil
 	p.stop()

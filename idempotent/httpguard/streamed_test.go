@@ -183,6 +183,36 @@ func TestAClientThatIsGoneGetsTheStreamWithItsNextTry(t *testing.T) {
 	s.gets(201, "one two", 1)
 }
 
+// Where the client is gone in the middle of a part, Lambda's runtime closes the response while the transport of
+// net/http still reads it.
+func TestAStreamMayBeClosedWhileItIsRead(t *testing.T) {
+	within, goOn := make(chan struct{}), make(chan struct{})
+	s := newStreamed(t, httpguard.Config{}, func(context.Context) io.Reader {
+		return &parts{left: []string{"one ", "two ", "three"}, asked: func(part string) {
+			if part == "three" {
+				close(within)
+				<-goOn
+			}
+		}}
+	})
+	w := s.send(t.Context())
+	read := make(chan struct{})
+	go func() {
+		defer close(read)
+		_, _ = io.ReadAll(w.Body)
+	}()
+	<-within
+	go close(goOn)
+	if err := w.Close(); err != nil {
+		t.Error(err)
+	}
+	if got := statuses(s.memory); len(got) != 1 || got[0] != persistence.StatusCompleted {
+		t.Errorf("closed, and the record is %v", got)
+	}
+	<-read
+	s.gets(201, "one two three", 1)
+}
+
 func TestAStreamThatBreaksIsAFailureAndARetryRuns(t *testing.T) {
 	broken := errors.New("the model has failed")
 	p := &parts{left: []string{"one ", "two "}, ends: broken}
