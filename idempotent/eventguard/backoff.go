@@ -6,7 +6,6 @@ import (
 	"errors"
 	"log/slog"
 	"math/rand/v2"
-	"slices"
 	"strconv"
 	"time"
 
@@ -150,14 +149,17 @@ func (p processor) backOff(ctx context.Context, messages []events.SQSMessage, er
 		p.unchanged(ctx, "", len(messages), err)
 	}
 	for queue, delays := range later {
-		for some := range slices.Chunk(delays, mostDelays) {
-			err := ctx.Err()
+		for len(delays) > 0 {
+			some, err := delays[:min(mostDelays, len(delays))], ctx.Err()
 			if err == nil {
 				err = contain(func() error { return p.config.Backoff.Change(ctx, queue, some) })
+			} else {
+				some = delays // there may be thousands
 			}
 			if err != nil {
 				p.unchanged(ctx, queue, len(some), err)
 			}
+			delays = delays[len(some):]
 		}
 	}
 }

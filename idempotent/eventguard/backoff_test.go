@@ -157,6 +157,25 @@ func TestTenMessagesAreChangedInARequest(t *testing.T) {
 	}
 }
 
+// A batch may have ten thousand messages.
+func TestMessagesThatThereIsNoTimeForAreOneLineOfTheLog(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var log bytes.Buffer
+		slow := func(context.Context, string, []eventguard.Delay) error { time.Sleep(time.Second); return nil } // virtual
+		handler := consumer(t, newGuard(t, persistence.NewMemory(), idempotent.Config{}), eventguard.Config{
+			Logger: slog.New(slog.NewTextHandler(&log, nil)), Backoff: eventguard.Backoff{Change: slow},
+		}, new(ledger).place)
+		var messages []events.SQSMessage
+		for i := range 100 {
+			messages = append(messages, message(fmt.Sprint(i), body("bad")))
+		}
+		_, err := handler(t.Context(), batch(messages...))
+		if n := strings.Count(log.String(), "event=visibility_unchanged"); err != nil || n != 1 || !strings.Contains(log.String(), "messages=80 ") {
+			t.Errorf("%v, %d lines", err, n)
+		}
+	})
+}
+
 func TestABackoffThatCanNotBeIsRefused(t *testing.T) {
 	change := new(changes).change
 	guard := newGuard(t, persistence.NewMemory(), idempotent.Config{})
