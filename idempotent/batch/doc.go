@@ -11,9 +11,9 @@
 //
 // Every item is a guarded call of its own, with a record of its own: an item of DynamoDB
 // holds no more than 400 KB, and each write of it is charged for its whole size, so that
-// many steps in one record would be dearer. An item costs what any call does, two writes
-// when it runs and one failed write (or, with Config.ReadFirst, one read) when it is
-// finished already.
+// many steps in one record would be dearer. An item costs what any call does: two writes
+// when it runs. Those that are finished already are looked for by the hundred, for half a
+// read unit each (Config.NoLookAhead switches that off: then one is a failed write).
 //
 // [Each] waits for no more than it has time for, and says in its error and its [Report] what
 // is left. Started again with the same name, by a schedule, a queue or Lambda's own retries,

@@ -79,7 +79,7 @@ func (l Load) event() int {
 
 func (l Load) step() int { return stepName + stepEntry + l.StepOutput }
 
-// Reckon prints what a month costs.
+// Reckon prints what a month costs; without prices, what it takes.
 func Reckon(l Load, asJSON bool, stdout io.Writer) error {
 	for _, given := range []float64{l.Requests, l.Duplicates, l.PerMillionWrites, l.PerMillionReads, l.PerGBMonth} {
 		if math.IsNaN(given) || math.IsInf(given, 0) {
@@ -89,7 +89,7 @@ func Reckon(l Load, asJSON bool, stdout io.Writer) error {
 	if l.Requests < 0 || l.Duplicates < 0 || l.Result < 0 || l.Steps < 0 || l.StepOutput < 0 || l.Event < 0 || l.TTL < 0 || l.PerMillionWrites < 0 || l.PerMillionReads < 0 || l.PerGBMonth < 0 {
 		return &UsageError{"no number can be negative"}
 	}
-	rows := [][]string{{"A MONTH", "TIMES", "WRITE UNITS", "READ UNITS", "COST"}}
+	rows := [][]string{{"A MONTH", "TIMES", "WRITE UNITS EACH", "READ UNITS EACH", "COST"}}
 	total := Line{Path: "together"}
 	for _, line := range l.Lines() {
 		if asJSON {
@@ -103,7 +103,14 @@ func Reckon(l Load, asJSON bool, stdout io.Writer) error {
 	if asJSON {
 		return printJSON(stdout, total)
 	}
-	return columns(stdout, append(rows, total.row()))
+	rows = append(rows, total.row())
+	if l.PerMillionWrites == 0 && l.PerMillionReads == 0 && l.PerGBMonth == 0 {
+		rows = rows[:len(rows)-1]
+		for i := range rows {
+			rows[i] = rows[i][:len(rows[i])-1]
+		}
+	}
+	return columns(stdout, rows)
 }
 
 func (l Line) row() []string {

@@ -104,14 +104,19 @@ func TestAMonth(t *testing.T) {
 		t.Fatal(err)
 	}
 	// A run is one write to acquire, three of steps, the outcome of more than 1 KB, so two.
-	const want = `A MONTH             TIMES    WRITE UNITS  READ UNITS  COST
-first runs          1000000  6                        6.00
-duplicates          100000   2                        0.20
-storage of 0.04 GB                                    0.01
-together                                              6.21
+	const want = `A MONTH             TIMES    WRITE UNITS EACH  READ UNITS EACH  COST
+first runs          1000000  6                                  6.00
+duplicates          100000   2                                  0.20
+storage of 0.04 GB                                              0.01
+together                                                        6.21
 `
 	if out.String() != want {
 		t.Errorf("the month is\n%swant\n%s", out.String(), want)
+	}
+	out.Reset()
+	load.PerMillionWrites, load.PerMillionReads, load.PerGBMonth = 0, 0, 0
+	if err := Reckon(load, false, &out); err != nil || strings.Contains(out.String(), "COST") || strings.Contains(out.String(), "0.00") {
+		t.Errorf("without prices the month is\n%s (%v)", &out, err)
 	}
 	usage := (*UsageError)(nil)
 	if err := Reckon(Load{Requests: -1}, false, io.Discard); !errors.As(err, &usage) {
