@@ -17,7 +17,7 @@ type ConfigError struct {
 	mark
 
 	// Field of the Config; or what else is at fault, with a name before it: "Batch.ID" of a
-	// batch.Batch, "New.store" and "Each.fn" of arguments.
+	// batch.Batch, "httpguard.Config.Scope", "New.store" and "Each.fn" of arguments.
 	Field   string
 	Problem string
 	Err     error // the cause, if there is one
@@ -46,7 +46,7 @@ func (c Config) check(store persistence.Store) error {
 		faults = append(faults, &ConfigError{Field: field, Problem: fmt.Sprintf(format, args...)})
 	}
 	if err := idempotency.CheckOperation(c.Operation); err != nil {
-		faults = append(faults, &ConfigError{Field: "Operation", Problem: err.Error(), Err: err})
+		faults = append(faults, &ConfigError{Field: "Operation", Problem: "can't be used: " + err.Error(), Err: err})
 	}
 	if c.Dialect != nil && (c.Key != nil || c.Fingerprint != nil) {
 		fault("Dialect", "excludes Key and Fingerprint: it has its own")

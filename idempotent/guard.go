@@ -43,7 +43,7 @@ type Guard struct {
 // is in use; stores are told apart by their pointers.
 func New(store persistence.Store, config Config) (*Guard, error) {
 	if isNil(store) {
-		return nil, &ConfigError{Field: "New.store", Problem: fmt.Sprintf("is a nil %T", store)}
+		return nil, &ConfigError{Field: "New.store", Problem: "is nil; dynamostore.FromEnvironment makes one, and persistence.NewMemory one for tests"}
 	}
 	renewer, renews := storekit.Able[persistence.Renewer](store)
 	renews = renews && !config.LeaseWholeRuns && !config.OnlyEnlists

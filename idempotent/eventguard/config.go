@@ -144,7 +144,7 @@ func (c Config) withDefaults(s source) Config {
 func (c Config) check(s source) error {
 	var faults []error
 	fault := func(field, format string, args ...any) {
-		faults = append(faults, &idempotent.ConfigError{Field: field, Problem: fmt.Sprintf(format, args...)})
+		faults = append(faults, &idempotent.ConfigError{Field: "eventguard.Config." + field, Problem: fmt.Sprintf(format, args...)})
 	}
 	if c.Content != nil && !s.content {
 		fault("Content", "is for SQS only")

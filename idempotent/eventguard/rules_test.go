@@ -356,7 +356,7 @@ func TestARetentionOfAnotherKindIsRefused(t *testing.T) {
 	for _, retention := range []time.Duration{-1, 1<<63 - 1} {
 		_, err := eventguard.SNS(newGuard(t, persistence.NewMemory(), idempotent.Config{Key: idempotency.MustJMESPath("id")}), eventguard.Config{Retention: retention},
 			func(context.Context, order, events.SNSEventRecord) error { return nil })
-		if fields := lab.FaultyFields(err); !slices.Equal(fields, []string{"Retention"}) {
+		if fields := lab.FaultyFields(err); !slices.Equal(fields, []string{"eventguard.Config.Retention"}) {
 			t.Errorf("%v: faults of %q", retention, fields)
 		}
 	}

@@ -137,7 +137,7 @@ func (c Config) withDefaults() Config {
 func (c Config) check() error {
 	var faults []error
 	fault := func(field, format string, args ...any) {
-		faults = append(faults, &idempotent.ConfigError{Field: field, Problem: fmt.Sprintf(format, args...)})
+		faults = append(faults, &idempotent.ConfigError{Field: "httpguard.Config." + field, Problem: fmt.Sprintf(format, args...)})
 	}
 	if problem := c.Scope.problem(); problem != "" {
 		fault("Scope", "%s", problem)

@@ -45,7 +45,7 @@ func (a *API) RecordKey(ctx context.Context, request any) (string, error) {
 		return "", err
 	}
 	if r.Method != "" && !a.covers(r.Method) {
-		return "", &idempotent.ConfigError{Field: "Methods", Problem: fmt.Sprintf("does not have %q, so that its requests have no records", r.Method)}
+		return "", &idempotent.ConfigError{Field: "httpguard.Config.Methods", Problem: fmt.Sprintf("does not have %q, so that its requests have no records", r.Method)}
 	}
 	key, err := a.config.keyInHeader(r)
 	if err == nil && key == "" && a.config.BodyKey != nil && r.body != nil {

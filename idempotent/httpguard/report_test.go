@@ -58,7 +58,7 @@ func TestReport45AScopeMustBeChosen(t *testing.T) {
 	}
 	_, err = httpguard.New(guard, httpguard.Config{})
 	fault, ok := errors.AsType[*idempotent.ConfigError](err)
-	if !ok || fault.Field != "Scope" || !errors.Is(err, idempotent.ErrConfig) {
+	if !ok || fault.Field != "httpguard.Config.Scope" || !errors.Is(err, idempotent.ErrConfig) {
 		t.Errorf("without a scope: %v", err)
 	}
 	if _, err := httpguard.New(guard, httpguard.Config{Scope: httpguard.Unscoped()}); err != nil {

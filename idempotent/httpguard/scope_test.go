@@ -290,7 +290,7 @@ func TestAConfigIsCheckedWhole(t *testing.T) {
 	} {
 		_, err := httpguard.New(guard, config)
 		fault, _ := errors.AsType[*idempotent.ConfigError](err)
-		if (field == "") != (err == nil) || fault != nil && fault.Field != field {
+		if (field == "") != (err == nil) || fault != nil && fault.Field != "httpguard.Config."+field {
 			t.Errorf("%s: %v", field, err)
 		}
 	}

@@ -2,6 +2,7 @@ package dynamostore
 
 import (
 	"errors"
+	"fmt"
 	"net/http"
 	"slices"
 	"strings"
@@ -30,6 +31,9 @@ func fault(op string, err error) error {
 		return errors.Join(persistence.ErrTooLarge, err)
 	}
 	_, unwritten := errors.AsType[*unwrittenError](err)
+	if _, missing := errors.AsType[*types.ResourceNotFoundException](err); missing {
+		err = fmt.Errorf("a table that it names is not in this account and Region: %w", err)
+	}
 	return &persistence.Fault{Op: op, Retryable: retryable(err), Unwritten: unwritten, Err: err}
 }
 

@@ -557,9 +557,9 @@ func TestOtherReasonsAreDecodedToo(t *testing.T) {
 			fault, ok := errors.AsType[*persistence.Fault](err)
 			return ok && !fault.Retryable
 		}},
-		"not allowed": {&types.ResourceNotFoundException{}, func(err error) bool {
+		"not there": {&types.ResourceNotFoundException{}, func(err error) bool {
 			fault, ok := errors.AsType[*persistence.Fault](err)
-			return ok && !fault.Retryable
+			return ok && !fault.Retryable && strings.Contains(err.Error(), "not in this account and Region")
 		}},
 	}
 	for name, test := range tests {
