@@ -16,7 +16,7 @@ func (d *director) hint(p promise) string {
 	case notLocked:
 		return "the lease is longer than Function.Lease, or an error is recorded for good"
 	case notTaken:
-		return "the key is the same for both, or too little of the event is in it"
+		return "the key is the same for both, the guard's or the one that the service is given: too little of the event is in it"
 	default:
 		return ""
 	}
