@@ -354,3 +354,19 @@ func TestTheConsoleIsServedUntilItIsEnded(t *testing.T) {
 		t.Errorf("exit status %d", status)
 	}
 }
+
+// Who finds that an execution holds a key is told how to say that it has ended.
+func TestTheRecordOfAnExecutionIsForgottenWhenThatHasEnded(t *testing.T) {
+	d := newDesk(t)
+	const arn = "arn:aws:lambda:eu-west-1:123456789012:function:orders:7/durable-execution/order-1/e1"
+	at := time.Now().Truncate(time.Second)
+	if _, err := d.store.Acquire(t.Context(), persistence.Claim{Key: "orders#1", Owner: arn + "#1", Execution: arn + "#", Now: at, LeaseUntil: at.AddDate(1, 0, 0), ExpiresAt: at.AddDate(1, 0, 1)}); err != nil {
+		t.Fatal(err)
+	}
+	if status, _, stderr := d.ikkai("records", "forget", "orders#1"); status != 4 || !strings.Contains(stderr, "--ended-execution "+arn) {
+		t.Errorf("exit status %d\n%s", status, stderr)
+	}
+	if dry := d.must("records", "forget", "--ended-execution", arn, "orders#1"); !strings.Contains(dry, "Nothing was done") {
+		t.Errorf("the dry run says\n%s", dry)
+	}
+}

@@ -57,7 +57,7 @@ func TestAListWithWhatCantBeDoneIsDoneAsFarAsItCan(t *testing.T) {
 	if shown := d.must("records", "show", "payment#0", "--contents"); !strings.Contains(shown, "unreadable") || strings.Contains(shown, "never") || strings.Contains(shown, "died") {
 		t.Errorf("it is shown as\n%s", shown)
 	}
-	if doctor := d.must("doctor"); !strings.Contains(doctor, "unreadable:1") {
+	if doctor := d.must("doctor"); !strings.Contains(doctor, "unreadable: 1") {
 		t.Errorf("the doctor says\n%s", doctor)
 	}
 	list := d.must("records", "list", "--stuck", "--json")

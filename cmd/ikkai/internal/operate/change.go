@@ -78,7 +78,11 @@ func (c Change) plan(ctx context.Context, o *Opened, shown named) (*records.Plan
 			return nil, err
 		}
 	}
-	return c.Plan(ctx, o.Desk, record)
+	plan, err := c.Plan(ctx, o.Desk, record)
+	if _, running := errors.AsType[*records.RunningError](err); running && record.Execution != "" {
+		err = fmt.Errorf("%w. It belongs to a durable execution; if that has ended, say so: --ended-execution %s", err, record.Execution)
+	}
+	return plan, err
 }
 
 // all does it to each record of a list. Without --yes the whole list is read and counted

@@ -5,12 +5,17 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 	"github.com/aws/smithy-go"
+
+	"github.com/ikkai-go/idempotency/persistence/records"
 )
 
 // Verdict of a check.
@@ -234,10 +239,6 @@ func (d *doctor) permissions(ctx context.Context) {
 // stuck counts the records that need somebody.
 func (d *doctor) stuck(ctx context.Context) {
 	counts, limited, err := countStuck(ctx, d.Opened, d.MaxUnits)
-	total := 0
-	for _, n := range counts {
-		total += n
-	}
 	more := ""
 	if limited {
 		more = ", and not all were looked at (--max-units)"
@@ -245,11 +246,19 @@ func (d *doctor) stuck(ctx context.Context) {
 	switch {
 	case err != nil:
 		d.found("stuck records", Skip, "%v", code(err))
-	case total == 0:
+	case len(counts) == 0:
 		d.found("stuck records", OK, "none%s", more)
 	default:
-		d.found("stuck records", Warn, "%d%s: %v. See: ikkai records list --stuck", total, more, counts)
+		d.found("stuck records", Warn, "%s%s. See: ikkai records list --stuck", byReason(counts), more)
 	}
+}
+
+func byReason(counts map[records.Reason]int) string {
+	var all []string
+	for _, reason := range slices.Sorted(maps.Keys(counts)) {
+		all = append(all, fmt.Sprintf("%s: %d", reason, counts[reason]))
+	}
+	return strings.Join(all, ", ")
 }
 
 // code is the code of an error of AWS, which quotes nothing; or the error.
