@@ -23,7 +23,7 @@
 //	started_at       N   when the last run has acquired the record, in epoch milliseconds
 //	function         S   that runs it, and its version: "payment:7"
 //	request_id       S   of its invocation
-//	event            S   that it was called with, if that is kept; until it is finished
+//	event            S   that it was called with, if that is kept (B if not text); until it is finished
 //
 // The records of several applications can share a table with a sort key: see
 // [Config.PartitionValue].
@@ -44,6 +44,7 @@
 //	with n writes     1 TransactWriteItems instead, two units for each KB of each of the n+1 items
 //	at once           1 TransactWriteItems; 1 PutItem without writes
 //	read              1 GetItem, eventually consistent: half a read unit for each 4 KB
+//	look ahead        1 BatchGetItem for each 100 records: half a read unit for each 4 KB of each
 //	list              1 Scan, or Query, for each MB that is looked at: 128 read units
 //	forget            1 DeleteItem
 //	warm              1 such GetItem, where [Store.Warm] is called: half a read unit
