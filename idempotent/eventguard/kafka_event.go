@@ -55,11 +55,16 @@ type KafkaHeader struct {
 	Value []byte // any bytes
 }
 
+// wirePlace is the place of a record as Lambda delivers it, which it is reported by.
+type wirePlace struct {
+	Topic     string `json:"topic"`
+	Partition int64  `json:"partition"`
+	Offset    int64  `json:"offset"`
+}
+
 // wireRecord is a record as Lambda delivers it.
 type wireRecord struct {
-	Topic         string                               `json:"topic"`
-	Partition     int64                                `json:"partition"`
-	Offset        int64                                `json:"offset"`
+	wirePlace
 	Timestamp     events.MilliSecondsEpochTime         `json:"timestamp"`
 	TimestampType string                               `json:"timestampType"`
 	Key           *string                              `json:"key"`
@@ -71,21 +76,19 @@ type wireRecord struct {
 // bytes of headers are signed numbers. What is wrong with them is the record's fault
 // only, and is told by [Kafka] when it comes to the record.
 func (r *KafkaRecord) UnmarshalJSON(data []byte) error {
-	var place struct {
-		Topic     string `json:"topic"`
-		Partition int64  `json:"partition"`
-		Offset    int64  `json:"offset"`
-	}
-	if err := json.Unmarshal(data, &place); err != nil {
-		return err
-	}
-	*r = KafkaRecord{Topic: place.Topic, Partition: place.Partition, Offset: place.Offset}
 	var w wireRecord
-	if err := json.Unmarshal(data, &w); err != nil {
-		r.err = misfit("the record can't be read", err)
+	if wrong := json.Unmarshal(data, &w); wrong != nil {
+		var place wirePlace
+		if err := json.Unmarshal(data, &place); err != nil {
+			return err
+		}
+		*r = KafkaRecord{Topic: place.Topic, Partition: place.Partition, Offset: place.Offset, err: misfit("the record can't be read", wrong)}
 		return nil
 	}
-	r.Timestamp, r.TimestampType = w.Timestamp.Time, w.TimestampType
+	*r = KafkaRecord{
+		Topic: w.Topic, Partition: w.Partition, Offset: w.Offset,
+		Timestamp: w.Timestamp.Time, TimestampType: w.TimestampType,
+	}
 	var err error
 	if r.Key, err = unbase64(w.Key); err != nil {
 		r.err = misfit("the key is not base64", err)
@@ -116,7 +119,7 @@ func unbase64(text *string) ([]byte, error) {
 // MarshalJSON writes a record as Lambda delivers it.
 func (r KafkaRecord) MarshalJSON() ([]byte, error) {
 	w := wireRecord{
-		Topic: r.Topic, Partition: r.Partition, Offset: r.Offset,
+		wirePlace: wirePlace{r.Topic, r.Partition, r.Offset},
 		Timestamp: events.MilliSecondsEpochTime{Time: r.Timestamp}, TimestampType: r.TimestampType,
 		Key: rebase64(r.Key), Value: rebase64(r.Value), Headers: make([]map[string]*events.JSONNumberBytes, len(r.Headers)),
 	}
