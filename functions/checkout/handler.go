@@ -115,7 +115,11 @@ const tries = 5
 func (h *handler) reserve(ctx context.Context, o order) (r reservation, err error) {
 	for try := range tries {
 		if try > 0 {
-			time.Sleep(rand.N(20 * time.Millisecond << try)) // so that not all try again at once
+			select {
+			case <-time.After(rand.N(20 * time.Millisecond << try)): // so that not all try again at once
+			case <-ctx.Done():
+				return r, err // of the try before: nothing has happened
+			}
 		}
 		r, err = h.steps.reserve.RunFor(ctx, o.Items, func(ctx context.Context, _ saga.Call) (reservation, error) {
 			return h.stock.reserve(ctx, o.Items)
