@@ -102,6 +102,14 @@ func runSettle(ctx context.Context, args []string, stdout, stderr io.Writer) err
 	if len(chosen) != 1 {
 		return &operate.UsageError{Problem: "what became of it? One of --completed, --failed TYPE, --finish-step NAME, --decline-step NAME and --undo-step NAME"}
 	}
+	switch {
+	case failed != "" && strings.TrimSpace(message) == "":
+		return &operate.UsageError{Problem: "--failed needs --message: what duplicates are told"}
+	case failed == "" && message != "":
+		return &operate.UsageError{Problem: "--message is that of --failed"}
+	case content != nil && !completed && finish == "":
+		return &operate.UsageError{Problem: "--result is that of --completed, or of --finish-step"}
+	}
 	settlement := chosen[0]
 	settlement.TTL = ttl
 	if finish != "" || decline != "" || undo != "" {

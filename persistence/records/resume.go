@@ -65,6 +65,11 @@ func (d *Desk) Resume(ctx context.Context, shown Record, r Resumption) (*Plan, e
 	} else if shown.State == StateDied {
 		p.note("a guard that refuses unknown outcomes will refuse: settle it first.")
 	}
+	for _, s := range shown.Steps {
+		if s.Phase == PhaseFinished && s.Output != nil && s.Output.Omitted {
+			p.note("the output of %s is not recorded. Unless its step has a Reconcile, the function gets no further: settle the request as a whole.", s.Name)
+		}
+	}
 	p.do = func(ctx context.Context) (Record, error) { return d.invoke(ctx, shown, event, r.Invoke) }
 	return p, nil
 }

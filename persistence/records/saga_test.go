@@ -134,6 +134,9 @@ func TestAStuckSagaIsSettledAndResumed(t *testing.T) {
 					if err != nil {
 						t.Fatal(err)
 					}
+					if strings.Contains(plan.String(), "is not recorded") != (c.state == records.StatePartial && name != "sealed") {
+						t.Errorf("it is to be resumed by\n%v", plan)
+					}
 					after, err := plan.Do(t.Context())
 					if after.State != c.state || (err == nil) != (c.state == records.StateCompleted) {
 						t.Errorf("it is %+v (%v)", after, err)
