@@ -240,7 +240,7 @@ func TestWhatIsTypedWronglyIsSaid(t *testing.T) {
 		"a settlement without a word":  {[]string{"records", "settle", "payment#1"}, "--completed"},
 		"a failure without a message":  {[]string{"records", "settle", "payment#1", "--failed=X"}, "--message"},
 		"a message of nothing":         {[]string{"records", "settle", "payment#1", "--completed", "--message=m"}, "--failed"},
-		"a result of what has none":    {[]string{"records", "settle", "payment#1", "--decline-step=s", "--result=testdata.json"}, "--result"},
+		"a result of what has none":    {[]string{"records", "settle", "payment#1", "--decline-step=s", "--result=../../testdata/events/sqs-orders.json"}, "--result"},
 		"two settlements":              {[]string{"records", "settle", "payment#1", "--completed", "--failed=X"}, "One of"},
 		"yes without a version":        {[]string{"records", "forget", "payment#1", "--yes"}, "--version"},
 		"no record":                    {[]string{"records", "forget"}, "which record"},

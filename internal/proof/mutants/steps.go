@@ -234,6 +234,13 @@ var stepMutants = []mutant{
 		caught: []test{{"idempotent/saga", "TestAStepThatNeverRanDoesNotBlockUndoing"}},
 	},
 	{
+		name:   "a step that failed and must not run twice is to be tried again",
+		file:   "idempotent/saga/attempt.go",
+		old:    "state.phase == begun && !state.declared.reconciles {\n		_ =",
+		new:    "false {\n		_ =",
+		caught: []test{{"idempotent", "TestStuckIsWhatNoArrivalGetsPast"}},
+	},
+	{
 		name:   "the record is given up before it knows of all that has happened",
 		file:   "idempotent/saga/journal.go",
 		old:    "	j.finishPending(ctx)\n",
