@@ -347,6 +347,20 @@ func TestStuckIsWhatNoArrivalGetsPast(t *testing.T) {
 			}
 		}
 	})
+	t.Run("a failed step that the function does without", func(t *testing.T) {
+		mailStep := saga.NewStep(saga.Spec[int]{Name: "mail", AtMostOnce: true})
+		guard := lab.NewKeylessGuard(t, persistence.NewMemory(), idempotent.Config{Steps: saga.Steps(lab.Named[int]("reserve"), mailStep)})
+		_, err := idempotent.Do(t.Context(), guard, "k", func(ctx context.Context) (int, error) {
+			if _, err := lab.Named[int]("reserve").Run(ctx, one); err != nil {
+				return 0, err
+			}
+			_, _ = mailStep.Run(ctx, func(context.Context, saga.Call) (int, error) { return 0, errBroken })
+			return 0, errors.New("reset")
+		})
+		if v := idempotent.VerdictOf(err); v.Code != idempotent.CodePartialSuccess || !v.Retry {
+			t.Errorf("%+v: %v", v, err)
+		}
+	})
 	for name, finds := range map[string]bool{"a failed step that must not run twice": false, "... of which can be found out what became": true} {
 		t.Run(name, func(t *testing.T) {
 			var seen lab.EventLog

@@ -95,7 +95,7 @@ func (j *callJournal) enter(v *visit, input string) (*stepState, error) {
 		return nil, ErrStepInput
 	}
 	state.output, state.running = v.output, true
-	j.blocked = nil // the function goes on
+	j.blocked, j.blocking = nil, nil // the function goes on
 	j.underway++
 	return state, nil
 }
@@ -232,6 +232,9 @@ func (j *callJournal) failed(state *stepState, err error) {
 		j.decline(state)
 	} else if state.phase == begun && !state.declared.reconciles {
 		_ = j.refuse(state.name, &idempotent.OutcomeUnknownError{Key: j.call.Key, Err: err})
+		j.mu.Lock()
+		defer j.mu.Unlock()
+		j.blocking = err
 	}
 }
 

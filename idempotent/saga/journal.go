@@ -26,6 +26,7 @@ type callJournal struct {
 	inFlight map[string]int // bytes of entries that are being written, by name
 	closed   bool
 	blocked  *StepError // why a step can't be got past, until the function comes to another
+	blocking error      // of the step's function, where that has failed; nil where the step did not run
 	undoing  undoing    // how far that has come in this attempt
 }
 
@@ -119,7 +120,7 @@ func (j *callJournal) refuse(step string, err error) error {
 	if needsPerson(err) {
 		j.mu.Lock()
 		defer j.mu.Unlock()
-		j.blocked = refusal
+		j.blocked, j.blocking = refusal, nil
 	}
 	return refusal
 }
@@ -138,6 +139,9 @@ func (j *callJournal) blockedBy(err error) *StepError {
 	}
 	if failed, ok := errors.AsType[*CompensationError](err); ok && needsPerson(failed.Compensation) {
 		return failed.blockedAt() // of a call of its own that the function has made
+	}
+	if j.blocking != nil && !errors.Is(err, j.blocking) {
+		return nil // the function may do without the step, and has failed of something else
 	}
 	return j.blocked
 }
