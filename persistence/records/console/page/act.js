@@ -54,7 +54,7 @@ function fields(what) {
   const label = (words, input) => element("label", {}, words, input);
   switch (what) {
     case "complete": return [label("Result, in JSON: every duplicate gets it. Leave it empty if nobody knows it.", element("textarea", { name: "result", rows: 5, spellcheck: "false" }))];
-    case "finish_step": return [label("Output of the step, in JSON. Leave it empty if nobody knows it.", element("textarea", { name: "output", rows: 5, spellcheck: "false" }))];
+    case "finish_step": return [label("Output of the step, in JSON ({} if it returns nothing). Empty if nobody knows it: then no try gets past the step, unless it has a Reconcile.", element("textarea", { name: "output", rows: 5, spellcheck: "false" }))];
     case "fail": return [
       label("Type of the error, such as CardDeclined", element("input", { name: "error_type", required: true, autocomplete: "off" })),
       label("What duplicates are told", element("input", { name: "message", autocomplete: "off" }))];
