@@ -162,9 +162,9 @@ func TestMessagesThatThereIsNoTimeForAreOneLineOfTheLog(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var log bytes.Buffer
 		slow := func(context.Context, string, []eventguard.Delay) error {
-			time.Sleep(1500 * time.Millisecond)
+			time.Sleep(1500 * time.Millisecond) // virtual
 			return nil
-		} // virtual
+		}
 		handler := consumer(t, newGuard(t, persistence.NewMemory(), idempotent.Config{}), eventguard.Config{
 			Logger: slog.New(slog.NewTextHandler(&log, nil)), Backoff: eventguard.Backoff{Change: slow},
 		}, new(ledger).place)
