@@ -65,8 +65,7 @@ func AppendNumber(dst, text []byte) ([]byte, error) {
 	if negative {
 		text = text[1:]
 	}
-	mantissa, exponent := splitExponent(text)
-	whole, fraction, _ := bytes.Cut(mantissa, []byte("."))
+	whole, fraction, exponent := splitNumber(text)
 	fraction = bytes.TrimRight(fraction, "0")
 	leading := whole[0] == '0' && (len(fraction) == 0 || fraction[0] == '0')
 	if exponent == 0 && !leading && len(whole) <= maxPlainDigits {
@@ -103,26 +102,38 @@ func appendPlain(dst []byte, negative bool, whole, fraction []byte) []byte {
 	return append(append(dst, '.'), fraction...)
 }
 
-// splitExponent cuts the exponent off a number. An exponent too large for the
-// limit saturates far outside it, but near enough that adding the length of a
-// mantissa cannot overflow.
-func splitExponent(text []byte) (mantissa []byte, exponent int) {
-	at := bytes.IndexByte(text, 'e')
-	if at < 0 {
-		at = bytes.IndexByte(text, 'E')
-	}
-	if at < 0 {
-		return text, 0
-	}
-	exponent, err := strconv.Atoi(string(text[at+1:]))
-	const far = math.MaxInt / 2
-	if err != nil || exponent > far || exponent < -far {
-		exponent = far
-		if text[at+1] == '-' {
-			exponent = -far
+// splitNumber cuts a number without its sign into parts. Most are a few digits, which a loop
+// is through before a search has begun.
+func splitNumber(text []byte) (whole, fraction []byte, exponent int) {
+	mantissa, point := text, -1
+	for at, c := range text {
+		if c == '.' {
+			point = at
+		}
+		if c == 'e' || c == 'E' {
+			mantissa, exponent = text[:at], parseExponent(text[at+1:])
+			break
 		}
 	}
-	return text[:at], exponent
+	if point < 0 {
+		return mantissa, nil, exponent
+	}
+	return mantissa[:point], mantissa[point+1:], exponent
+}
+
+// parseExponent reads an exponent. One too large for the limit saturates far outside it, but
+// near enough that adding the length of a mantissa cannot overflow.
+func parseExponent(text []byte) int {
+	const far = math.MaxInt / 2
+	exponent, err := strconv.Atoi(string(text))
+	switch {
+	case err == nil && exponent >= -far && exponent <= far:
+		return exponent
+	case text[0] == '-':
+		return -far
+	default:
+		return far
+	}
 }
 
 // maxPlainDigits is the longest integer that is written without an exponent.
