@@ -69,7 +69,7 @@ func calls(root string) (*picture, error) {
 	for _, r := range rows {
 		label, _, _ := strings.Cut(r["call"], ":")
 		class := "good"
-		if strings.HasPrefix(label, "bare") || strings.Contains(label, "by hand") {
+		if strings.HasPrefix(label, "bare") || strings.HasSuffix(label, "by hand") || strings.HasSuffix(label, "alone") {
 			class = "box"
 		}
 		whole, err := newPart(class, r["p50"])
