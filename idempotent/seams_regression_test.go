@@ -361,27 +361,38 @@ func TestStuckIsWhatNoArrivalGetsPast(t *testing.T) {
 			t.Errorf("%+v: %v", v, err)
 		}
 	})
-	for name, finds := range map[string]bool{"a failed step that must not run twice": false, "... of which can be found out what became": true} {
+	for name, at := range map[string]struct{ finds, first bool }{
+		"a failed step that must not run twice":                        {},
+		"... before which nothing is finished":                         {first: true},
+		"... of which can be found out what became":                    {finds: true},
+		"... of which that can be found out, and nothing was finished": {finds: true, first: true},
+	} {
 		t.Run(name, func(t *testing.T) {
 			var seen lab.EventLog
 			spec := saga.Spec[int]{Name: "charge", AtMostOnce: true}
-			if finds {
+			if at.finds {
 				spec.Reconcile = func(context.Context, saga.Call) (int, bool, error) { return 0, false, nil }
 			}
 			chargeStep := saga.NewStep(spec)
 			guard := lab.NewKeylessGuard(t, persistence.NewMemory(), idempotent.Config{Steps: saga.Steps(lab.Named[int]("reserve"), chargeStep), Observe: seen.Observe})
+			done, code := idempotent.DoneSomething, idempotent.CodePartialSuccess
+			if at.first {
+				done, code = idempotent.DoneMaybe, idempotent.CodeFunctionFailed
+			}
 			for range 2 {
 				_, err := idempotent.Do(t.Context(), guard, "k", func(ctx context.Context) (int, error) {
-					if _, err := lab.Named[int]("reserve").Run(ctx, one); err != nil {
-						return 0, err
+					if !at.first {
+						if _, err := lab.Named[int]("reserve").Run(ctx, one); err != nil {
+							return 0, err
+						}
 					}
 					return chargeStep.Run(ctx, func(context.Context, saga.Call) (int, error) { return 0, errBroken })
 				})
-				if v := idempotent.VerdictOf(err); v.Retry != finds || (v.Code == idempotent.CodePartialSuccess) != finds || v.Done != idempotent.DoneSomething {
+				if v := idempotent.VerdictOf(err); v.Retry != at.finds || (v.Code == code) != at.finds || v.Done != done {
 					t.Errorf("%+v: %v", v, err)
 				}
 			}
-			if stuck := slices.Contains(seen.Kinds(), idempotent.EventStuck); stuck == finds {
+			if stuck := slices.Contains(seen.Kinds(), idempotent.EventStuck); stuck == at.finds {
 				t.Errorf("events %v", seen.Kinds())
 			}
 		})

@@ -108,7 +108,10 @@ func (j *callJournal) Unfinished(err error, kept []string) (stuck *journal.Stuck
 	if blocked != nil {
 		stuck = &journal.Stuck{Step: blocked.Step, Err: blocked}
 	}
-	if j.stuck() || len(kept) == 0 {
+	switch {
+	case len(kept) == 0 && !j.stuck() && blocked != nil && errors.Is(blocked, err):
+		return stuck, blocked // nothing else says that a repetition is of no use
+	case len(kept) == 0, j.stuck():
 		return stuck, err
 	}
 	return stuck, &PartialSuccessError{Key: j.call.Key, Done: kept, Stuck: blocked != nil, Err: err}
@@ -140,10 +143,14 @@ func (j *callJournal) blockedBy(err error) *StepError {
 	if failed, ok := errors.AsType[*CompensationError](err); ok && needsPerson(failed.Compensation) {
 		return failed.blockedAt() // of a call of its own that the function has made
 	}
-	if j.blocking != nil && !errors.Is(err, j.blocking) {
+	switch {
+	case j.blocking == nil:
+		return j.blocked
+	case !errors.Is(err, j.blocking):
 		return nil // the function may do without the step, and has failed of something else
+	default:
+		return &StepError{Key: j.call.Key, Step: j.blocked.Step, Err: &idempotent.OutcomeUnknownError{Key: j.call.Key, Err: err}}
 	}
-	return j.blocked
 }
 
 // blockedAt returns the step that can't be undone without a person, if that is why the call
