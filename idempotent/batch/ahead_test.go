@@ -15,6 +15,8 @@ import (
 	"time"
 
 	"github.com/aws/aws-lambda-go/lambdacontext"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
 	"github.com/ikkai-go/idempotency"
 	"github.com/ikkai-go/idempotency/idempotent"
@@ -176,6 +178,65 @@ func TestWhatIsUnprocessedIsAskedForAgain(t *testing.T) {
 			t.Errorf("%d records in %d requests, %v", len(records), got, err)
 		}
 	})
+}
+
+// DynamoDB reads 1 MB of a partition for one request, and leaves the rest unprocessed. Whoever
+// keeps all records in one partition gets large ones a few at a time.
+func TestALookGoesOnWhileSomeOfItComes(t *testing.T) {
+	for at, want := range map[int]int{8: 100, 1: 100, 0: 0} {
+		t.Run(fmt.Sprint(at, " at a time"), func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				db, store := lab.NewDynamo(t)
+				guard := lab.NewKeylessGuard(t, store, idempotent.Config{})
+				var keys []string
+				for i := range 100 {
+					key, err := idempotency.Key("payment", fmt.Sprint(i))
+					if err != nil {
+						t.Fatal(err)
+					}
+					keys = append(keys, key)
+					if _, err := idempotent.Do(t.Context(), guard, fmt.Sprint(i), func(context.Context) (int, error) { return i, nil }); err != nil {
+						t.Fatal(err)
+					}
+				}
+				few, err := dynamostore.New(fewAtATime{db.Client(), at}, dynamostore.Config{Table: lab.Table})
+				if err != nil {
+					t.Fatal(err)
+				}
+				db.ResetLog()
+				records, err := few.ReadMany(t.Context(), keys)
+				if len(records) != want || (err == nil) != (want == 100) {
+					t.Errorf("%d records, %v", len(records), err)
+				}
+				if got := len(db.Requests()); at > 0 && got != (100+at-1)/at {
+					t.Errorf("%d requests", got)
+				}
+			})
+		})
+	}
+}
+
+// fewAtATime is a client whose table reads no more than some items for one request.
+type fewAtATime struct {
+	*dynamodb.Client
+	most int
+}
+
+func (c fewAtATime) BatchGetItem(ctx context.Context, in *dynamodb.BatchGetItemInput, options ...func(*dynamodb.Options)) (*dynamodb.BatchGetItemOutput, error) {
+	asked := in.RequestItems[lab.Table]
+	some, rest := asked, asked
+	some.Keys, rest.Keys = asked.Keys[:min(c.most, len(asked.Keys))], asked.Keys[min(c.most, len(asked.Keys)):]
+	out := new(dynamodb.BatchGetItemOutput)
+	if len(some.Keys) > 0 {
+		var err error
+		if out, err = c.Client.BatchGetItem(ctx, &dynamodb.BatchGetItemInput{RequestItems: map[string]types.KeysAndAttributes{lab.Table: some}}, options...); err != nil {
+			return nil, err
+		}
+	}
+	if len(rest.Keys) > 0 {
+		out.UnprocessedKeys = map[string]types.KeysAndAttributes{lab.Table: rest}
+	}
+	return out, nil
 }
 
 // What is found ahead answers as what a claim finds: by its own time, fingerprint and tenant.

@@ -33,7 +33,8 @@ const (
 
 // ReadMany implements [storekit.BatchReader] with eventually consistent BatchGetItems, each
 // of up to 100 keys: half a read unit for each record of up to 4 KB, and for each that is not
-// there. Keys that DynamoDB leaves unprocessed are asked for again, after a pause, a few times.
+// there. Keys that DynamoDB leaves unprocessed are asked for again, after a pause, for as long as some
+// of them come, and then a few times more.
 //
 // It reads whole items: a projection costs the same units, and the result of a failure, and
 // what OnReplay sees, are told by no other attribute.
@@ -98,6 +99,9 @@ func (s *Store) readChunk(ctx context.Context, api BatchAPI, keys []string, foun
 				for _, i := range answer {
 					found(i)
 				}
+				if len(answer) > 0 {
+					try, pause = 0, firstPause // it gets on: large records of one partition come a few at a time
+				}
 			}
 			if left = output.UnprocessedKeys; len(left) == 0 {
 				return nil
@@ -112,7 +116,7 @@ func (s *Store) readChunk(ctx context.Context, api BatchAPI, keys []string, foun
 	}
 }
 
-// readTries is how often keys are asked for that the table is too busy for: whoever looks
+// readTries is how often keys are asked for in vain that the table is too busy for: whoever looks
 // ahead can also go without.
 const readTries = 4
 
