@@ -49,7 +49,7 @@ var entrances = map[string]entrance{
 		if err != nil {
 			t.Fatal(err)
 		}
-		var event events.DynamoDBEvent
+		event := events.DynamoDBEvent{Records: []events.DynamoDBEventRecord{}}
 		for item := range items {
 			event.Records = append(event.Records, events.DynamoDBEventRecord{
 				EventID: strconv.Itoa(item), EventSourceArn: "arn:aws:dynamodb:eu-west-1:123456789012:table/t/stream/s",
@@ -82,7 +82,7 @@ func queueDoor(newMessage func(item int) events.SQSMessage) entrance {
 		handle := consumer(t, guard, config, func(_ context.Context, _ json.RawMessage, m events.SQSMessage) error {
 			return fn(numberOf(m.MessageId))
 		})
-		var event events.SQSEvent
+		event := batch()
 		for item := range items {
 			event.Records = append(event.Records, newMessage(item))
 		}
@@ -100,7 +100,7 @@ func shardDoor(records func(items int) []events.KinesisEventRecord) entrance {
 		if err != nil {
 			t.Fatal(err)
 		}
-		event := events.KinesisEvent{Records: records(items)}
+		event := events.KinesisEvent{Records: append([]events.KinesisEventRecord{}, records(items)...)}
 		response, err := handle(t.Context(), event)
 		return reported(t, response.BatchItemFailures, err, func(f events.KinesisBatchItemFailure) string {
 			if len(event.Records) == 1 {

@@ -33,6 +33,9 @@ func ofTable(guard *idempotent.Guard, config Config, missing bool, run func(cont
 		return nil, err
 	}
 	return func(ctx context.Context, event events.DynamoDBEvent) (events.DynamoDBEventResponse, error) {
+		if err := ofSource("DynamoDB", event.Records == nil); err != nil {
+			return events.DynamoDBEventResponse{}, err
+		}
 		records := changesOf(event)
 		for i, change := range event.Records {
 			records[i].run = func(ctx context.Context, payload []byte) error { return run(ctx, payload, change) }

@@ -30,16 +30,15 @@ import (
 // producer that tries again, unless it is an idempotent one, makes another offset:
 // against that the guard needs a Key.
 //
-// Panics, the time and the errors are as in [SQS]. An event without the member records is a
-// *PayloadError.
+// Panics, the time and the errors are as in [SQS].
 func Kafka[T any](guard *idempotent.Guard, config Config, fn func(context.Context, T, KafkaRecord) error) (func(context.Context, KafkaEvent) (KafkaResponse, error), error) {
 	p, err := newProcessor(guard, config, topic, fn == nil)
 	if err != nil {
 		return nil, err
 	}
 	return func(ctx context.Context, event KafkaEvent) (KafkaResponse, error) {
-		if event.Records == nil {
-			return KafkaResponse{}, &PayloadError{Problem: "no Kafka event: it has no records"}
+		if err := ofSource("Kafka", event.Records == nil); err != nil {
+			return KafkaResponse{}, err
 		}
 		all := event.inOrder()
 		records := p.partitions(event, all)

@@ -34,6 +34,9 @@ func Kinesis[T any](guard *idempotent.Guard, config Config, fn func(context.Cont
 		return nil, err
 	}
 	return func(ctx context.Context, event events.KinesisEvent) (events.KinesisEventResponse, error) {
+		if err := ofSource("Kinesis", event.Records == nil); err != nil {
+			return events.KinesisEventResponse{}, err
+		}
 		records, parts := p.shard(event)
 		for i, part := range parts {
 			records[i].run = decoded(func(ctx context.Context, data T) error { return fn(ctx, data, part) })

@@ -74,7 +74,9 @@ func grouped(id, group, body string) events.SQSMessage {
 	return m
 }
 
-func batch(messages ...events.SQSMessage) events.SQSEvent { return events.SQSEvent{Records: messages} }
+func batch(messages ...events.SQSMessage) events.SQSEvent {
+	return events.SQSEvent{Records: append([]events.SQSMessage{}, messages...)}
+}
 
 func body(id string) string { return fmt.Sprintf(`{"order_id": %q, "amount": 5}`, id) }
 

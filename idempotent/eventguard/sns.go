@@ -19,7 +19,8 @@ import (
 //
 // fn's own error, and one that says why it did not run, is the handler's: Lambda
 // then tries again. A panic goes on. (SNS sends one notification a call; should
-// there be more, all of them run and their errors are joined.) The error of SNS
+// there be more, all of them run and their errors are joined.) An event without records is
+// a *PayloadError: it is another source's. The error of SNS
 // itself is an [idempotent.ErrConfig].
 func SNS[T any](guard *idempotent.Guard, config Config, fn func(context.Context, T, events.SNSEventRecord) error) (func(context.Context, events.SNSEvent) error, error) {
 	p, err := newProcessor(guard, config, single, fn == nil)
@@ -27,6 +28,9 @@ func SNS[T any](guard *idempotent.Guard, config Config, fn func(context.Context,
 		return nil, err
 	}
 	return func(ctx context.Context, event events.SNSEvent) error {
+		if err := ofSource("SNS", event.Records == nil); err != nil {
+			return err
+		}
 		records := notifications(event)
 		for i, r := range event.Records {
 			records[i].run = decoded(func(ctx context.Context, message T) error { return fn(ctx, message, r) })

@@ -29,7 +29,8 @@ import (
 // of fn ends a moment before the function's deadline, so that there is time to
 // record and to answer; SQS waits for every fn that it has started.
 //
-// The error is an [idempotent.ErrConfig]. The handler's own error is a *BatchError;
+// The error is an [idempotent.ErrConfig]. The handler's own error is a *BatchError,
+// or a *PayloadError for an event without records, which is another source's;
 // it is safe for concurrent use if fn is.
 func SQS[T any](guard *idempotent.Guard, config Config, fn func(context.Context, T, events.SQSMessage) error) (func(context.Context, events.SQSEvent) (events.SQSEventResponse, error), error) {
 	p, err := newProcessor(guard, config, queue, fn == nil)
@@ -37,6 +38,9 @@ func SQS[T any](guard *idempotent.Guard, config Config, fn func(context.Context,
 		return nil, err
 	}
 	return func(ctx context.Context, event events.SQSEvent) (events.SQSEventResponse, error) {
+		if err := ofSource("SQS", event.Records == nil); err != nil {
+			return events.SQSEventResponse{}, err
+		}
 		records := p.messages(event)
 		for i, message := range event.Records {
 			records[i].run = decoded(func(ctx context.Context, payload T) error { return fn(ctx, payload, message) })
