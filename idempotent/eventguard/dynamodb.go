@@ -33,7 +33,7 @@ func ofTable(guard *idempotent.Guard, config Config, missing bool, run func(cont
 		return nil, err
 	}
 	return func(ctx context.Context, event events.DynamoDBEvent) (events.DynamoDBEventResponse, error) {
-		if err := ofSource("DynamoDB", event.Records == nil); err != nil {
+		if err := ofSource(event); err != nil {
 			return events.DynamoDBEventResponse{}, err
 		}
 		records := changesOf(event)

@@ -31,15 +31,6 @@ type PayloadError struct {
 
 func (e *PayloadError) Error() string { return "eventguard: unusable payload: " + e.Problem }
 
-// ofSource refuses an event that lacks the list of its source's records: it is another source's,
-// and whoever does nothing with it says that all of it is done. An empty list is nothing to do.
-func ofSource(source string, lacking bool) error {
-	if lacking {
-		return &PayloadError{Problem: "no " + source + " event: it has no records"}
-	}
-	return nil
-}
-
 // misfit is the error of what can't be decoded.
 func misfit(what string, err error) *PayloadError {
 	problem := fmt.Sprintf("%s (%T)", what, err)

@@ -37,7 +37,7 @@ func Kafka[T any](guard *idempotent.Guard, config Config, fn func(context.Contex
 		return nil, err
 	}
 	return func(ctx context.Context, event KafkaEvent) (KafkaResponse, error) {
-		if err := ofSource("Kafka", event.Records == nil); err != nil {
+		if err := ofSource(event); err != nil {
 			return KafkaResponse{}, err
 		}
 		all := event.inOrder()

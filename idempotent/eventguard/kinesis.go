@@ -34,7 +34,7 @@ func Kinesis[T any](guard *idempotent.Guard, config Config, fn func(context.Cont
 		return nil, err
 	}
 	return func(ctx context.Context, event events.KinesisEvent) (events.KinesisEventResponse, error) {
-		if err := ofSource("Kinesis", event.Records == nil); err != nil {
+		if err := ofSource(event); err != nil {
 			return events.KinesisEventResponse{}, err
 		}
 		records, parts := p.shard(event)

@@ -13,6 +13,16 @@ import (
 	"github.com/ikkai-go/idempotency/persistence"
 )
 
+// Nor does it have keys that one could look for.
+func TestAnEventOfAnotherSourceHasNoKeys(t *testing.T) {
+	guard := newGuard(t, persistence.NewMemory(), idempotent.Config{Key: byOrderID})
+	for _, event := range []any{events.SQSEvent{}, events.SNSEvent{}, events.KinesisEvent{}, events.DynamoDBEvent{}, eventguard.KafkaEvent{}} {
+		if keys, err := eventguard.RecordKeys(t.Context(), guard, eventguard.Config{}, event); len(keys) != 0 || !errors.Is(err, eventguard.ErrPayload) {
+			t.Errorf("%T: %v, %v", event, keys, err)
+		}
+	}
+}
+
 // A trigger that belongs to another function is no batch without records: that one is done,
 // and what has come would be lost.
 func TestAnEventOfAnotherSourceIsNotDone(t *testing.T) {

@@ -28,7 +28,8 @@ type RecordKey struct {
 // events.KinesisEvent, events.DynamoDBEvent, events.SNSEvent, a [KafkaEvent], or, of
 // EventBridge, a [json.RawMessage]. A single message is an event with one record.
 //
-// The order is that in which they are run. The error is an [idempotent.ErrConfig]. Where
+// The order is that in which they are run. The error is an [idempotent.ErrConfig], or a
+// *PayloadError for an event without records, which is another source's. Where
 // Lambda isolates tenants, the tenant is the context's.
 func RecordKeys(ctx context.Context, guard *idempotent.Guard, config Config, event any) ([]RecordKey, error) {
 	s, ok := sourceOf(event)
@@ -37,6 +38,9 @@ func RecordKeys(ctx context.Context, guard *idempotent.Guard, config Config, eve
 	}
 	p, err := newProcessor(guard, config, s, false)
 	if err != nil {
+		return nil, err
+	}
+	if err := ofSource(event); err != nil {
 		return nil, err
 	}
 	records := p.recordsOf(event)
@@ -76,6 +80,31 @@ func sourceOf(event any) (source, bool) {
 	default:
 		return source{}, false
 	}
+}
+
+// ofSource refuses an event that lacks the list of its source's records: it is another source's,
+// and whoever does nothing with it says that all of it is done. An empty list is nothing to do.
+func ofSource(event any) error {
+	var source string
+	var there bool
+	switch e := event.(type) {
+	case events.SQSEvent:
+		source, there = "SQS", e.Records != nil
+	case events.KinesisEvent:
+		source, there = "Kinesis", e.Records != nil
+	case events.DynamoDBEvent:
+		source, there = "DynamoDB", e.Records != nil
+	case KafkaEvent:
+		source, there = "Kafka", e.Records != nil
+	case events.SNSEvent:
+		source, there = "SNS", e.Records != nil
+	default: // EventBridge has no list
+		return nil
+	}
+	if there {
+		return nil
+	}
+	return &PayloadError{Problem: "no " + source + " event: it has no records"}
 }
 
 func (p processor) recordsOf(event any) []record {

@@ -28,7 +28,7 @@ func SNS[T any](guard *idempotent.Guard, config Config, fn func(context.Context,
 		return nil, err
 	}
 	return func(ctx context.Context, event events.SNSEvent) error {
-		if err := ofSource("SNS", event.Records == nil); err != nil {
+		if err := ofSource(event); err != nil {
 			return err
 		}
 		records := notifications(event)

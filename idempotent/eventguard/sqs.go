@@ -38,7 +38,7 @@ func SQS[T any](guard *idempotent.Guard, config Config, fn func(context.Context,
 		return nil, err
 	}
 	return func(ctx context.Context, event events.SQSEvent) (events.SQSEventResponse, error) {
-		if err := ofSource("SQS", event.Records == nil); err != nil {
+		if err := ofSource(event); err != nil {
 			return events.SQSEventResponse{}, err
 		}
 		records := p.messages(event)
