@@ -121,7 +121,7 @@ func TestWhatIsFoundDoesNotWaitForTheNextLook(t *testing.T) {
 		if err := m.do(within(t, time.Minute), 0); err != nil || m.ran.Load() != 1 || time.Since(began) > time.Second {
 			t.Errorf("%v after %v, %d runs", err, time.Since(began), m.ran.Load())
 		}
-		time.Sleep(time.Second) // until the look is over
+		time.Sleep(time.Second) // virtual, until the look is over
 	})
 }
 

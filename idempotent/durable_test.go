@@ -260,7 +260,7 @@ func TestAnInvocationThatWakesUpAfterItsExecutionHasFailedLocksTheKey(t *testing
 		d.says = func(context.Context) (json.RawMessage, error) { return nil, errors.New("invalid checkpoint token") }
 		_, _ = d.send(old)
 		d.refuses(executionB, "InProgressError", idempotent.CodeInProgress, 2)
-		time.Sleep(time.Hour + time.Second)
+		time.Sleep(time.Hour + time.Second) // virtual
 		d.answers(succeeded)
 		d.wants(executionC, succeeded, 3)
 	})
@@ -323,7 +323,7 @@ func TestAnExecutionThatIsOverUnseenIsRefusedWhereThatIsWanted(t *testing.T) {
 		d.config = idempotent.Config{ExecutionTimeout: 48 * time.Hour, TTL: time.Hour, RefuseUnknown: true}
 		d.answers(pending)
 		d.wants(executionA, pending, 1)
-		time.Sleep(48*time.Hour + time.Minute)
+		time.Sleep(48*time.Hour + time.Minute) // virtual
 		d.refuses(executionB, "OutcomeUnknownError", idempotent.CodeOutcomeUnknown, 1)
 		d.wants(executionA, pending, 2) // which may know it
 	})

@@ -93,7 +93,7 @@ func TestAZombieOfTheShortFormCommitsNothing(t *testing.T) {
 					if _, err := idempotent.Do(context.Background(), other, "k", func(ctx context.Context) (string, error) { return "", lab.Take(ctx, 1, lab.ErrOutOfStock) }); err != nil {
 						t.Fatal(err)
 					}
-					time.Sleep(2 * time.Hour)
+					time.Sleep(2 * time.Hour) // virtual
 					return "", nil
 				})
 				if s.Left() != 9 {

@@ -307,7 +307,7 @@ func storyOfAMonth(t *testing.T, db *dynamotest.DB, in func(persistence.Store) p
 	p.staff[7].Salary++
 	start("again, with another salary", "a")
 	start("another tenant", "b")
-	time.Sleep(2 * time.Hour)
+	time.Sleep(2 * time.Hour) // virtual
 	start("once it has expired", "a")
 	return told
 }

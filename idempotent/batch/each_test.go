@@ -127,7 +127,7 @@ func TestNoItemIsStartedTooLate(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				guard := lab.NewKeylessGuard(t, lab.Before(persistence.NewMemory(), "acquire", func() error { time.Sleep(test.acquiring); return nil }), idempotent.Config{})
+				guard := lab.NewKeylessGuard(t, lab.Before(persistence.NewMemory(), "acquire", func() error { time.Sleep(test.acquiring); return nil }), idempotent.Config{}) // virtual
 				p := newPayroll(t, 20, test.takes)
 				p.batch.Concurrency, p.batch.Slowest = test.concurrency, test.slowest
 				began := time.Now()
